@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
+from safetensors.torch import save as to_bytes
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -16,7 +17,7 @@ from models import header, registry
 from models.captions.calibration import CaptionCalibration
 from models.scores.calibration import Calibration, PairKind
 from models.scores.presence import Presence
-from models.whole_files import write_whole
+from models.whole_files import is_stream, write_whole
 
 CALIBRATION = "calibration."  # the prefix of a calibration's tensors
 TEXTS = "angles"  # what a text and a text are calibrated by; earlier files have sums of maxima
@@ -89,8 +90,12 @@ def write(path: Path, state: dict[str, Tensor], described: dict[str, Any]) -> No
 
     OSError names the path.
     """
+    metadata = {"tessera": json.dumps(described, sort_keys=True)}
     with write_whole(path) as partial:
-        save_file(state, partial, metadata={"tessera": json.dumps(described, sort_keys=True)})
+        if is_stream(partial):  # save_file would put a file in its place
+            partial.write_bytes(to_bytes(state, metadata))
+            return
+        save_file(state, partial, metadata)
         partial.chmod(0o644)  # safetensors writes for its owner alone
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+# Names of open files: what they are redirected to is not replaced.
+DESCRIPTORS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 NUMBER = re.compile(r"os error (\d+)")  # of the system, in a message of safetensors
 
 
@@ -18,43 +21,56 @@ NUMBER = re.compile(r"os error (\d+)")  # of the system, in a message of safeten
 def write_whole(path: Path) -> Iterator[Path]:
     """Give a .partial file to write; it becomes `path`.
 
-    A failure removes it. Makes the folder. OSError with the path for a failure of the disk.
+    A failure removes it. Makes the folder. A link stays one: its target is replaced. A pipe or a
+    device is given itself. OSError with the path for a failure of the disk.
     """
-    partial = path.with_suffix(".partial")
     with name_in_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_stream(path):
+            yield path
+            return
+        target = Path(os.path.realpath(path))
+        partial = target.with_name(f"{target.name}.partial")
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield partial
-            partial.replace(path)
+            partial.replace(target)
         except BaseException:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
             raise
 
 
+def is_stream(path: Path) -> bool:
+    """Return whether a path is a pipe, a device or an open file."""
+    return path.exists() and (not path.is_file() or str(path).startswith(DESCRIPTORS))
+
+
 @contextmanager
 def name_in_errors(path: Path) -> Iterator[None]:
     """Name a path in the disk's errors; full disks lack one."""
+    handled = sys.exception()
     try:
         yield
     except (OSError, SafetensorError, RuntimeError) as failed:
-        number = find_number(failed)
+        number = find_number(failed, handled)
         if number is None or (isinstance(failed, OSError) and failed.filename):
             raise
         raise OSError(number, os.strerror(number), str(path)) from failed
 
 
-def find_number(failed: BaseException) -> int | None:
+def find_number(failed: BaseException, handled: BaseException | None = None) -> int | None:
     """Find the system's number of an error; None for other kinds.
 
-    torch raises a RuntimeError about positions while it handles the file's OSError.
+    torch raises a RuntimeError about positions while it handles the file's OSError. `handled` is
+    the error that was handled before, which is not its cause.
     """
     if isinstance(failed, OSError):
         return failed.errno
     if isinstance(failed, SafetensorError):
         match = NUMBER.search(str(failed))
         return int(match[1]) if match else None
-    return failed.__context__.errno if isinstance(failed.__context__, OSError) else None
+    cause = failed.__context__
+    return cause.errno if isinstance(cause, OSError) and cause is not handled else None
 
 
 def write_text(path: Path, text: str) -> None:

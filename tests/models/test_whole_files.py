@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from models import whole_files
+from models import checkpoint, whole_files
 
 FULL = Path("/dev/full")  # every write fails as on a full disk
 
@@ -58,3 +58,46 @@ def test_faults_of_the_program_are_raised_as_they_are(tmp_path):
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         write()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_link_stays_one_and_its_target_is_replaced(tmp_path):
+    target, link = tmp_path / "disk" / "run.json", tmp_path / "run.json"
+    link.symlink_to(target)
+    whole_files.write_text(link, "{}")
+    assert (link.is_symlink(), target.read_text()) == (True, "{}")
+    assert [file.name for file in target.parent.iterdir()] == ["run.json"]
+
+
+def test_a_pipe_and_a_device_are_written_into(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "null.safetensors"
+    os.mkfifo(pipe)
+    link.symlink_to(os.devnull)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    whole_files.write_text(pipe, "{}")
+    assert os.read(reader, 9) == b"{}"
+    os.close(reader)
+    checkpoint.write(link, {"weight": torch.ones(1)}, {})
+    assert (pipe.is_fifo(), Path(os.devnull).is_char_device()) == (True, True)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["null.safetensors", "pipe"]
+
+
+def test_files_with_one_stem_are_written_apart(tmp_path):
+    with (
+        whole_files.write_whole(tmp_path / "run.json") as numbers,
+        whole_files.write_whole(tmp_path / "run.png") as picture,
+    ):
+        numbers.write_text("{}")
+        picture.write_text("png")
+    assert (tmp_path / "run.json").read_text() == "{}"
+
+
+def test_an_error_that_was_handled_before_is_no_cause(tmp_path):
+    def write_after_a_failure():
+        try:
+            (tmp_path / "none").read_text()
+        except OSError:
+            with whole_files.write_whole(tmp_path / "run.json"):
+                raise RuntimeError("shapes do not fit")  # noqa: B904
+
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        write_after_a_failure()

@@ -107,8 +107,10 @@ def explain(mistake: Exception) -> str | None:
     if isinstance(mistake, ModuleNotFoundError):
         return extras.explain(mistake)
     if isinstance(mistake, OSError) and not isinstance(mistake, ChildProcessError):
-        if mistake.errno in (None, errno.EPIPE):  # the latter ends `tessera … | head` in silence
+        if mistake.errno == errno.EPIPE:  # it ends `tessera … | head` in silence
             return None
+        if mistake.errno is None:  # such as PIL's, of an unreadable photo
+            return str(mistake) or None
         return ": ".join(str(part) for part in (mistake.filename, mistake.strerror) if part)
     return str(mistake)
 

@@ -62,14 +62,19 @@ def reproduce_rows(
         from training.matchers import preset as presets
         from training.report import reproduce
         from training.report.systems import SYSTEMS
+        from training.runs import presets as inheritance
         from training.runs import progress
         from training.runs.folder import RunPlace
 
+        names = only or [system.preset for system in SYSTEMS]
+        for name in names:
+            if inheritance.needs_adopted(name):
+                raise ValueError(
+                    f"{name} learns on an adopted encoder, which is none of the page's rows: "
+                    f"use `tessera train {name} --start CHECKPOINT`"
+                )
         corpus = folders.read(data, images)
-        rows = [
-            presets.read(name).with_photos(photos).fit_to(corpus)
-            for name in only or (system.preset for system in SYSTEMS)
-        ]
+        rows = [presets.read(name).with_photos(photos).fit_to(corpus) for name in names]
         trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
         paces = reproduce.measure_paces(
             [

@@ -140,8 +140,14 @@ def read_rows(file: Path, images: Path | None) -> Iterator[tuple[str | None, Exa
     """Each row's split, if it has one, and photo."""
     folder = images or file.parent
     if file.suffix in tables.SUFFIXES:
-        return tables.read_rows(file, lambda cells: parse_row(cells, folder))
+        return tables.read_rows(file, lambda cells: parse_cells(cells, folder))
     return jsonl.read_rows(file, folder, parse_row)
+
+
+def parse_cells(cells: Mapping[str, str], folder: Path) -> tuple[str | None, Example]:
+    """Parse a table's row, without its empty cells."""
+    tables.refuse_bad_text(cells.get("image", ""), "image")
+    return parse_row({key: cell for key, cell in cells.items() if cell}, folder)
 
 
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:

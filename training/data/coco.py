@@ -15,13 +15,15 @@ from training.data.karpathy import FOLDERS, find_photos
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(SPLITS)})(?![a-z])")  # the split in a file's name
 
 
-def read(file: Path, images: Path | None = None) -> Corpus:
+def read(file: Path, images: Path | None = None, content: Any = None) -> Corpus:
     """Read a captions_train2017.json, and those of other splits next to it.
 
     The split is a photo's own, else that in the file's name, else train. Photos are next to the
-    file, or in a folder such as train2017. ValueError names a bad photo.
+    file, or in a folder such as train2017. `content` is the file's, if it is read already.
+    ValueError names a bad photo.
     """
-    rows = (row for part in list_parts(file) for row in read_part(part, images))
+    parts = {part: content if part == file else None for part in list_parts(file)}
+    rows = (row for part in parts for row in read_part(part, images, parts[part]))
     return Corpus.of(file.stem, rows)
 
 
@@ -31,11 +33,13 @@ def list_parts(file: Path) -> list[Path]:
     return [part for part in dict.fromkeys(others) if part.is_file()] or [file]
 
 
-def read_part(file: Path, images: Path | None) -> Iterator[tuple[str, Example]]:
+def read_part(
+    file: Path, images: Path | None, content: Any = None
+) -> Iterator[tuple[str, Example]]:
     """Read the described photos of a file, each with its split."""
     sentences: defaultdict[Any, list[Any]] = defaultdict(list)
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = content or json.loads(file.read_text(encoding="utf-8-sig"))
         for annotation in content["annotations"]:
             sentences[annotation["image_id"]].append(annotation["caption"])
         rows = [row for row in content["images"] if row["id"] in sentences]

@@ -91,19 +91,35 @@ class Corpus:
         return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
 
-def join_rows(rows: Iterable[tuple[str, Example]]) -> Iterator[tuple[str, Example]]:
-    """Join the sentences of a photo's rows, without repeated ones.
+def join_rows(rows: Iterable[tuple[str, Example]], file: Path) -> Iterator[tuple[str, Example]]:
+    """Join a photo's rows: their metadata, and sentences without repeated ones.
 
-    Rows with one id and other photos or splits stay apart.
+    Rows with one id and other photos or splits stay apart. ValueError with the file for rows with
+    different values of one key.
     """
     joined: dict[tuple[str, str, Path], Example] = {}
     for split, example in rows:
         key = split, example.id, example.image
         if first := joined.get(key):
             sentences = tuple(dict.fromkeys(first.sentences + example.sentences))
-            example = replace(first, sentences=sentences)
+            try:
+                metadata = join_metadata(first.metadata, example.metadata)
+            except ValueError as wrong:
+                raise ValueError(f"{file}, photo {example.id}: {wrong}") from wrong
+            example = replace(first, sentences=sentences, metadata=metadata)
         joined[key] = example
     return ((split, example) for (split, *_), example in joined.items())
+
+
+def join_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Join a photo's metadata of two rows; ValueError where they differ."""
+    for key in second:
+        if key in first and first[key] != second[key]:
+            raise ValueError(
+                f"{key!r} is {first[key]!r:.60} in one row and {second[key]!r:.60} in another: "
+                "metadata is the photo's, so give one value or leave the key out"
+            )
+    return {**first, **second}
 
 
 def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def parse_rows(file: Path, rows: list[object], folder: Path) -> Iterator[tuple[s
             if not isinstance(row, dict):
                 raise ValueError(f"expected an object, got {row!r:.60}")
             name = text_of(row, "filename")
-            metadata = {key: row[key] for key in row.keys() - KNOWN}
+            metadata = {key: value for key, value in row.items() if key not in KNOWN}
             sentences = sentences_of(row, "captions")
             yield split_of(row), Example(name, folder / name, sentences, metadata)
         except ValueError as wrong:

@@ -6,12 +6,12 @@ A line is {image, sentences, metadata?, split?, id?}.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of, text_of
-from training.data.tables import rename
+from training.data.tables import IMAGES, SENTENCES
 
 KNOWN = {"id", "image", "sentences", "metadata", "split"}
 
@@ -27,7 +27,7 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     Raises ValueError with the file, the line's number and the mistake.
     """
     rows = read_rows(file, images or file.parent, parse_row)
-    return Corpus.of(file.stem, join_rows(rows))
+    return Corpus.of(file.stem, join_rows(rows, file))
 
 
 def read_rows(
@@ -54,6 +54,22 @@ def parse_row(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
     name = text_of({"id": row.get("id", image)}, "id")
     example = Example(name, folder / image, sentences_of(row, "sentences"), metadata_of(row))
     return split_of(row, "train"), example
+
+
+def rename(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename usual keys of photos and sentences to image and sentences.
+
+    >>> rename({"file_name": "a.jpg", "text": "a dog"})
+    {'image': 'a.jpg', 'sentences': ['a dog']}
+    """
+    renamed = dict(row)
+    for name in IMAGES:
+        if name in renamed and "image" not in renamed:
+            renamed["image"] = renamed.pop(name)
+    for name in SENTENCES:
+        if name in renamed and "sentences" not in renamed:
+            renamed["sentences"] = [renamed.pop(name)]
+    return renamed
 
 
 def object_of(line: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from training.data import coco, flickr8k, jsonl, karpathy, tables
 from training.data.corpus import Corpus
@@ -31,16 +32,18 @@ def read(path: Path, images: Path | None = None) -> Corpus:
         raise ValueError(f"{file} is no corpus: expected {LAYOUTS}")
     if file.name.startswith("dataset"):
         return karpathy.read(file, images)
-    return coco.read(file, images) if has_annotations(file) else flickr8k.read(file, images)
+    content = read_json(file)
+    if isinstance(content, dict) and "annotations" in content:
+        return coco.read(file, images, content)
+    return flickr8k.read(file, images)
 
 
-def has_annotations(file: Path) -> bool:
-    """Return whether a .json file is in COCO's format."""
+def read_json(file: Path) -> Any:
+    """Read a .json file; None for a broken one."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        return json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError:
-        return False
-    return isinstance(content, dict) and "annotations" in content
+        return None
 
 
 def find_corpus(folder: Path) -> Path:

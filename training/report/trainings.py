@@ -88,14 +88,17 @@ def find_outdated(stored: Iterable[Measurement]) -> set[str]:
 
     The model of a preset for adopted encoders is that of the encoder, so none of its runs is.
     """
-    shipped = set(inheritance.list_names())
     runs = [run["preset"] for run in stored if run.get("epochs")]
+    recorded = {run["name"] for run in runs}
+    shipped = {
+        name
+        for name in recorded.intersection(inheritance.list_names())
+        if not inheritance.needs_adopted(name)
+    }
     return {
         run["name"]
         for run in runs
-        if run["name"] in shipped
-        and not (run.get("start") or {}).get("adopted")
-        and differ(run, preset.read(run["name"]).describe())
+        if run["name"] in shipped and differ(run, preset.read(run["name"]).describe())
     }
 
 

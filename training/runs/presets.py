@@ -55,6 +55,12 @@ def locate(preset: str, folder: Path = Path(), part: str = MATCHERS) -> Path:
     return path
 
 
+def needs_adopted(preset: str) -> bool:
+    """Return whether a matcher's preset needs an adopted encoder by --start."""
+    tables = resolve(locate(preset))
+    return bool(tables.get("start", {}).get("adopted"))
+
+
 def resolve(file: Path, heirs: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Read a preset's tables over its ancestors'.
 

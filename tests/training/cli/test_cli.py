@@ -159,3 +159,10 @@ def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
     assert "2 of 2 trainings are finished." in tessera(*command)
     short.write_text(PRESET + "epochs = 1\n")
     assert "short-0 was made by an earlier form of its preset" in tessera(*command)
+
+
+def test_presets_for_adopted_encoders_have_no_row_to_reproduce(world, tmp_path):
+    said = tessera(
+        "reproduce", "--data", world / "scenes", "--out", tmp_path, "--only", "titles", code=1
+    )
+    assert "use `tessera train titles --start CHECKPOINT`" in said

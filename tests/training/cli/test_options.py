@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 import typer
+from PIL import UnidentifiedImageError
 from rich.console import Console
 
 from models.vision import backbones
@@ -48,7 +49,8 @@ def test_errors_of_the_disk_are_explained_by_their_place_and_faults_are_not():
     assert explain(OSError(errno.EROFS, "Read-only file system")) == "Read-only file system"
     assert explain(ChildProcessError("workers were lost")) == "workers were lost"
     assert explain(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
-    assert explain(OSError("cannot identify image file")) is None
+    assert explain(UnidentifiedImageError("cannot identify a.jpg")) == "cannot identify a.jpg"
+    assert explain(OSError()) is None
     with pytest.raises(RuntimeError), plain_errors(Console()):
         raise RuntimeError("a fault of ours")
 

@@ -68,7 +68,7 @@ def test_a_csv_says_the_same_as_lines(tmp_path):
     assert (milk.id, milk.image) == (other.id, other.image)
     assert "brand" not in milk.metadata
     (tmp_path / "x.csv").write_text("id,kind\nmilk,Milk\n")
-    with pytest.raises(ValueError, match=r"x\.csv, line 2: 'image' must be a text"):
+    with pytest.raises(ValueError, match=r"x\.csv, line 1: expected a heading with a column image"):
         catalogue.read(tmp_path / "x.csv")
 
 

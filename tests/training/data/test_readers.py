@@ -87,13 +87,48 @@ def test_rows_of_a_table_are_joined_by_their_photo(tmp_path, name, delimiter):
 @pytest.mark.parametrize(
     ("table", "wrong"),
     [("image,sentence\na.jpg,A dog, running .", "line 2: more cells than columns"),
-     ("photo,sentence\na.jpg,A dog .", "line 2: 'image' must be a text.*the row has"),
-     ("image,title\na.jpg,A dog .", "line 2: 'sentences' must be a list"),
+     ("photo,sentence\na.jpg,A dog .", "line 1: expected a heading with a column image or.*photo"),
+     ("image,title\na.jpg,A dog .", "line 2: expected a heading with a column sentence or"),
+     ("image,sentences\na.jpg,A dog .", "line 2: .*column sentence or .*got .*'sentences'"),
+     ("image,sentence\n\na.jpg,", "line 3: the column 'sentence' is empty"),
+     ("image,text,text\na.jpg,A,B", "line 1: the column 'text' comes twice"),
+     ('image,sentence\na.jpg,"A man\nb.jpg,A cat', "line 2: unexpected end of data.*quote open"),
+     ('image,sentence\na.jpg,"A man\nb.jpg,A cat"', "line 2: .*'sentence' has a line break"),
+     ('image,sentence\na.jpg,"A" man', "line 2: .*write \"\" for a quote"),
+     ("image_name| comment_number| comment\na.jpg| 4   A dog .",
+      r"line 2: 2 cells for 3 columns: a '\|' is missing.*'4   A dog \."),
+     ("image,sentence,colour\na.jpg,A dog .,red\na.jpg,It runs .,grey",
+      "photo a.jpg: 'colour' is 'red' in one row and 'grey' in another"),
+     ("", "line 1: the table is empty"),
      ("image,sentence,split\na.jpg,A dog .,dev", "line 2: 'split' must be one of")],
 )  # fmt: skip
 def test_a_bad_row_of_a_table_is_named(tmp_path, table, wrong):
     with pytest.raises(ValueError, match=rf"a\.csv, {wrong}"):
         folders.read(written(tmp_path, "a.csv", table))
+
+
+def test_quotes_between_tabs_and_bars_are_text_unless_they_enclose_a_cell(tmp_path):
+    rows = [("Image_Name", "Caption_Number", "Caption"), ("a.jpg", "0", '"A man walks'),
+            ("b.jpg", "0", '"Stop" says a sign'), ("b.jpg", "1", '"A ""red"" one"')]  # fmt: skip
+    for delimiter in ("\t", "| "):
+        table = "\n".join(map(delimiter.join, rows))
+        man, sign = folders.read(written(tmp_path, "a.csv", table)).splits["train"]
+        assert man.sentences == ('"A man walks',)
+        assert sign.sentences == ('"Stop" says a sign', 'A "red" one')
+        assert sign.metadata == {}
+
+
+def test_metadata_of_a_photo_s_rows_is_joined_in_the_order_of_columns(tmp_path):
+    table = "image,size,caption,colour\na.jpg,3,A dog .,\na.jpg,3,It runs .,red"
+    (dog,) = folders.read(written(tmp_path, "a.csv", table)).splits["train"]
+    assert list(dog.metadata.items()) == [("size", "3"), ("colour", "red")]
+
+
+def test_a_text_that_is_no_table_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"README\.txt, line 1: expected a heading"):
+        folders.read(
+            written(tmp_path, "README.txt", "The photos, of Flickr8k\n\nRead on.") / "README.txt"
+        )
 
 
 def test_lines_of_one_photo_are_joined_and_metadata_of_hugging_face_is_read(tmp_path):

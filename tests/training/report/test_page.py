@@ -60,6 +60,12 @@ def test_a_run_of_an_earlier_form_of_a_preset_is_marked():
     assert "| sdtrnn § − bow | 1 |" in page
 
 
+def test_runs_with_an_adopted_encoder_are_never_of_an_earlier_form():
+    assert "| titles | 1 |" in report.write_page(
+        [a_run(0, 30, 20, "cells") | {"preset": OWN | {"name": "titles"}}]
+    )
+
+
 def test_what_is_solved_for_has_one_row_and_no_seed():
     solved = a_run(0, 30, 20, "cca")
     with pytest.raises(ValueError, match="two lines hold cca"):
