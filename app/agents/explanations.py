@@ -23,7 +23,8 @@ def explain(engine: Engine, asked: HitQuestion) -> Finding:
     about = explanations.about(request, photo, aligned.query.notes)
     words = explanations.find_words(engine, request, aligned.query)
     answer = explanations.alignment(aligned, about, words)
-    probability = engine.models.probability(aligned.image, aligned.query)
+    given = sum(word.gave for word in words)
+    probability = engine.models.probability(aligned.image, aligned.query, given)
     weak_below = engine.models.weak_below
     fields = {
         "id": asked.id,

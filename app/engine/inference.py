@@ -192,11 +192,15 @@ class Models:
             # Uploads score as items do.
             return as_stored(self.matcher.embed_inputs([inputs], [boxes])[0])
 
-    def probability(self, image: FragmentBag, query: Query) -> float | None:
-        """The probability that a photo answers a query; None without a calibration."""
-        if self.calibration is None:
+    def probability(self, image: FragmentBag, query: Query, given: float = 0.0) -> float | None:
+        """The probability that a photo answers a query; None without a calibration.
+
+        `given` is what the words of the photo's item give to the score. Of these alone, it is not
+        known.
+        """
+        if self.calibration is None or (given and not query.parts):
             return None
-        return self.calibration.of_pair(image, query, self.matcher.score)
+        return self.calibration.of_pair(image, query, self.matcher.score, given)
 
     def align(self, image: FragmentBag, query: Query, *, beta: float) -> Alignment:
         """Explain one pair; a larger `beta` (0 or more) makes longer phrases."""

@@ -1,7 +1,8 @@
 /** The client: searches, stored items, uploads, and collections. */
 import { fieldsBody, jsonBody, pathOf } from "./bodies.js";
 import { noAnswer } from "./errors.js";
-import { batches, checkAddress, imageText, isAddress, listPhotos, toJson } from "./items.js";
+import { batches, checkAddress, imageText, isAddress, listPhotos } from "./items.js";
+import { placeStatuses, toJson } from "./items.js";
 import type { Batch, Image, NewItem } from "./items.js";
 import { follow } from "./requests.js";
 import { Searches } from "./searches.js";
@@ -34,8 +35,8 @@ export interface Change extends CallOptions {
 
 /** Options of an upload. */
 export interface UploadOptions extends CallOptions {
-  /** Is told how many items have been sent. */
-  progress?: (sent: number) => void;
+  /** Is told how many items have a status. */
+  progress?: (done: number) => void;
 }
 
 /**
@@ -172,21 +173,20 @@ export class Client extends Searches {
   /**
    * Store many items in batches, and yield a status for each as it is on disk.
    *
-   * `line` counts the items from 1. A collection that is dropped meanwhile is not made again:
-   * TesseraError of the kind "not-found". Whoever leaves the loop early ends the batch that is
-   * being sent.
+   * `line` counts the items from 1. An item that cannot be sent, such as one with an unreadable
+   * photo, is refused. A collection that is dropped meanwhile is not made again: TesseraError of
+   * the kind "not-found". Whoever leaves the loop early ends the batch that is being sent.
    */
   async *upload(
     items: Iterable<NewItem> | AsyncIterable<NewItem>,
     { progress, signal }: UploadOptions = {},
   ): AsyncGenerator<api.ImportStatus, void, undefined> {
-    let sent = 0;
+    let done = 0;
     for await (const batch of batches(items)) {
-      for await (const status of this.#send(batch, sent === 0, { signal })) {
-        yield { ...status, line: status.line + sent };
-      }
-      sent += batch.count;
-      progress?.(sent);
+      const create = done === 0;
+      yield* placeStatuses(batch, (lines) => this.#send(lines, create, { signal }));
+      done += batch.places.length + batch.refused.length;
+      progress?.(done);
     }
   }
 
@@ -321,7 +321,7 @@ export class Client extends Searches {
 
   /** Send a batch; TesseraError in the end if there are fewer statuses than items. */
   async *#send(
-    { lines, count }: Batch,
+    { lines, places }: Batch,
     create: boolean,
     options: CallOptions,
   ): AsyncGenerator<api.ImportStatus, void, undefined> {
@@ -335,6 +335,7 @@ export class Client extends Searches {
       body: lines,
       accept: LINES,
     };
+    const count = places.length;
     let read = 0;
     for await (const status of (
       await this.transport.send(call, options)

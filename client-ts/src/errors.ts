@@ -1,12 +1,19 @@
 /** Errors: refusals of the service, and missing answers. */
 import type { Problem } from "./types.gen.js";
 
+const SHOWN = 200; // characters of an answer that is not Tessera's
+const LOOKED_AT = 20_000; // characters of its page, in which these are looked for
+const TAGS = /<!--.*?(?:-->|$)|<(script|style)\b.*?(?:<\/\1\s*>|$)|<[a-z/!?][^>]*>?/gis;
+// Codes of handshakes and certificates in Node: nothing was sent by then.
+const OF_TLS = /^(ERR_SSL_|ERR_TLS_|EPROTO$|UNABLE_TO_(GET|VERIFY)_)|CERT/;
+
 /**
  * The service refused a request, or did not answer.
  *
  * Of the kind "unreachable" is a request that did not reach the service, and of the kind
  * "no-answer" one that it may have carried out; "foreign-answer" came from something else, such as
- * a proxy. Else `kind` is the end of the problem's URN, such as "not-found".
+ * a proxy, with its status where that is one of errors. Else `kind` is the end of the problem's
+ * URN, such as "not-found".
  */
 export class TesseraError extends Error {
   readonly problem: Problem;
@@ -38,40 +45,42 @@ export function noAnswer(path: string, detail: string, cause?: unknown): Tessera
 }
 
 /** The error of an answer from something else than Tessera. */
-export function foreignAnswer(path: string, detail: string): TesseraError {
+export function foreignAnswer(path: string, detail: string, status = 502): TesseraError {
   return new TesseraError({
     type: "urn:tessera:problem:foreign-answer",
     title: "The answer is not one of Tessera",
-    status: 502,
+    status,
     detail,
     instance: path,
   });
 }
 
-/** Read the problem document of a refusal; a proxy's answer becomes one. */
-export function readProblem(response: Response, path: string, body: string): TesseraError {
+/** Read the problem document of a refusal; undefined for a proxy's answer. */
+export function readProblem(body: string): TesseraError | undefined {
   const problem = parse(body);
-  if (isProblem(problem)) return new TesseraError(problem);
-  return new TesseraError({
-    type: "about:blank",
-    title: response.statusText || `Status ${response.status}`,
-    status: response.status,
-    detail: body.slice(0, 500),
-    instance: path,
-  });
+  return isProblem(problem) ? new TesseraError(problem) : undefined;
+}
+
+/** The first words of a page, without tags. */
+export function cutText(page: string): string {
+  const text = page.slice(0, LOOKED_AT).replace(TAGS, " ");
+  return text.replace(/\s+/g, " ").trim().slice(0, SHOWN);
 }
 
 /** Whether a failure is one of connecting: Node says so, browsers do not. */
 export function isConnecting(failure: unknown): boolean {
-  const cause: unknown = (failure as { cause?: unknown } | null)?.cause;
-  return isTimeoutOfConnecting(cause) || isRefusedConnection(failure);
+  return listCauses(failure).some(
+    (cause) =>
+      cause?.code === "UND_ERR_CONNECT_TIMEOUT" ||
+      cause?.syscall === "connect" ||
+      cause?.syscall === "getaddrinfo" ||
+      OF_TLS.test(cause?.code ?? ""),
+  );
 }
 
-/** Whether no connection was made, so that nothing was sent. */
+/** Whether no connection was made, and one may be later: a known host refuses it. */
 export function isRefusedConnection(failure: unknown): boolean {
-  const cause = (failure as { cause?: Partial<Connecting> } | null)?.cause;
-  const causes = cause?.errors ?? [cause]; // one for each address of a host
-  return causes.some((each) => each?.syscall === "connect" || each?.syscall === "getaddrinfo");
+  return listCauses(failure).some((cause) => cause?.syscall === "connect");
 }
 
 /** What is wrong, with the cause that `fetch` hides. */
@@ -88,8 +97,10 @@ interface Connecting {
   errors: Connecting[];
 }
 
-function isTimeoutOfConnecting(cause: unknown): boolean {
-  return (cause as Partial<Connecting> | undefined)?.code === "UND_ERR_CONNECT_TIMEOUT";
+/** The causes of a failure, one for each address of a host. */
+function listCauses(failure: unknown): (Partial<Connecting> | undefined)[] {
+  const cause = (failure as { cause?: Partial<Connecting> } | null)?.cause;
+  return cause?.errors ?? [cause];
 }
 
 function isProblem(value: unknown): value is Problem {

@@ -1,5 +1,5 @@
 /** Items to upload, as lines of JSON, and batches of lines. */
-import type { ImportLine } from "./types.gen.js";
+import type { ImportLine, ImportStatus } from "./types.gen.js";
 
 /** An image file, or its address for the service to fetch. */
 export type Image = Blob | ArrayBuffer | Uint8Array | string;
@@ -11,31 +11,60 @@ export type NewItem = Omit<ImportLine, "image" | "image_url" | "images"> & {
   images?: readonly Image[];
 };
 
-/** Some lines of a bulk import. */
+/**
+ * Items to send together.
+ *
+ * `places` count the items of its lines among all, from 1; `refused` are those between them that
+ * cannot be sent, such as items with an unreadable photo.
+ */
 export interface Batch {
   lines: string;
-  count: number;
+  places: number[];
+  refused: ImportStatus[];
 }
 
 const BATCH_LINES = 256;
 const BATCH_SIZE = 32 * 2 ** 20; // characters
 
-/** Join items into batches of up to 256 lines and about 32 MiB. */
+/** Join items into batches of up to 256 and about 32 MiB. */
 export async function* batches(
   items: Iterable<NewItem> | AsyncIterable<NewItem>,
 ): AsyncGenerator<Batch> {
-  let batch: string[] = [];
-  let size = 0;
+  let lines: string[] = [];
+  let [places, refused]: [number[], ImportStatus[]] = [[], []];
+  let [size, place] = [0, 0];
   for await (const item of items) {
-    const line = await toLine(item);
-    if (batch.length === BATCH_LINES || (batch.length > 0 && size + line.length > BATCH_SIZE)) {
-      yield { lines: batch.join(""), count: batch.length };
-      [batch, size] = [[], 0];
+    place += 1;
+    const line = await toLine(item).catch((failure: unknown) => refuse(place, item, failure));
+    if (typeof line !== "string") {
+      refused.push(line);
+      continue;
     }
-    batch.push(line);
+    if (lines.length === BATCH_LINES || (lines.length > 0 && size + line.length > BATCH_SIZE)) {
+      yield { lines: lines.join(""), places, refused };
+      [lines, places, refused, size] = [[], [], [], 0];
+    }
+    lines.push(line);
+    places.push(place);
     size += line.length;
   }
-  if (batch.length > 0) yield { lines: batch.join(""), count: batch.length };
+  if (lines.length + refused.length > 0) yield { lines: lines.join(""), places, refused };
+}
+
+/** Send a batch; count its statuses as all items, with the refused ones. */
+export async function* placeStatuses(
+  batch: Batch,
+  send: (batch: Batch) => AsyncIterable<ImportStatus>,
+): AsyncGenerator<ImportStatus, void, undefined> {
+  const [places, refused] = [batch.places, [...batch.refused]];
+  if (places.length > 0) {
+    for await (const status of send(batch)) {
+      const line = places[status.line - 1] ?? status.line;
+      while (refused[0] !== undefined && refused[0].line < line) yield* refused.splice(0, 1);
+      yield { ...status, line };
+    }
+  }
+  yield* refused;
 }
 
 /** All photos, in order. */
@@ -87,6 +116,11 @@ async function toLine(item: NewItem): Promise<string> {
   const { image, images, ...row } = item;
   const photos = await Promise.all(listPhotos({ image, images }).map(imageText));
   return `${toJson(photos.length > 0 ? { ...row, images: photos } : row)}\n`;
+}
+
+function refuse(place: number, item: NewItem, failure: unknown): ImportStatus {
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  return { line: place, id: item.id, status: "refused", reason };
 }
 
 function quote(text: string): string {

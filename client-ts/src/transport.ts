@@ -1,10 +1,10 @@
 /** Requests: retries, time-outs, and answers that are checked. */
-import { describe, foreignAnswer, isRefusedConnection, noAnswer, readProblem } from "./errors.js";
+import { cutText, describe, foreignAnswer, isRefusedConnection } from "./errors.js";
+import { noAnswer, readProblem } from "./errors.js";
 
 const ATTEMPTS = 8;
 const LONGEST_WAIT = 30_000; // milliseconds
 const SLOWEST = 50; // bytes a millisecond, in which a body must be sent
-const SHOWN = 200; // characters of an answer that is not Tessera's
 
 /** What one call may be given. */
 export interface CallOptions {
@@ -119,10 +119,12 @@ export class Answer {
       throw foreignAnswer(path, `${status || "a redirect"} leads to ${place}: ${advice}`);
     }
     const body = await this.#text();
-    if (status >= 400) throw readProblem(this.#response, path, body);
+    const problem = status < 400 ? undefined : readProblem(body);
+    if (problem !== undefined) throw problem;
     const kind = this.#kind || "no media type";
-    const shown = body.slice(0, SHOWN) || "it is empty";
-    throw foreignAnswer(path, `${status} with ${kind} instead of ${this.#accept}: ${shown}`);
+    const shown = cutText(body) || "it is empty";
+    const detail = `${status} with ${kind} instead of ${this.#accept}: ${shown}`;
+    throw foreignAnswer(path, detail, status < 400 ? 502 : status);
   }
 
   get #accept(): string {
@@ -191,8 +193,7 @@ class Patience {
   explain(path: string, failure: unknown): unknown {
     if (this.#caller?.aborted) return this.#caller.reason;
     if (this.#expired.signal.aborted) {
-      const seconds = Math.ceil(this.#timeout / 1000);
-      return noAnswer(path, `nothing came for ${seconds} seconds`, failure);
+      return noAnswer(path, `nothing came for ${writeTime(this.#timeout)}`, failure);
     }
     return failure instanceof TypeError ? noAnswer(path, describe(failure), failure) : failure;
   }
@@ -217,6 +218,12 @@ function writeQuery(query: NonNullable<Call["query"]>): string {
     if (value !== undefined) parts.set(name, String(value));
   }
   return parts.size > 0 ? `?${parts}` : "";
+}
+
+/** Write milliseconds for people. */
+function writeTime(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.ceil(milliseconds)} ms`;
+  return `${Math.round(milliseconds / 100) / 10} s`;
 }
 
 /** The size of a body, about in bytes. */

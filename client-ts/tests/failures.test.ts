@@ -83,7 +83,7 @@ test("pauses grow to thirty seconds at most where no seconds are given", async (
   const pauses = skipPauses(context);
   const busy = says(429, { "Retry-After": "soon" }, "slow down");
   await against([busy], async (client, requests) => {
-    await assert.rejects(client.collections(), fails("blank", 429, /slow down/));
+    await assert.rejects(client.collections(), fails("foreign-answer", 429, /slow down/));
     assert.equal(requests.length, 8);
   });
   assert.deepEqual(pauses, [500, 1000, 2000, 4000, 8000, 16_000, 30_000]);
@@ -108,7 +108,7 @@ test("a body is sent again as it was", async (context) => {
 
 test("a failure is not repeated", async () => {
   await against([says(500, {}, "broken"), works], async (client, requests) => {
-    await assert.rejects(client.collections(), fails("blank", 500, /broken/));
+    await assert.rejects(client.collections(), fails("foreign-answer", 500, /broken/));
     assert.equal(requests.length, 1);
   });
 });
@@ -140,7 +140,7 @@ test("an answer that breaks off, or does not come, is no answer", async () => {
   await against(
     [silent],
     async (client, requests) => {
-      await assert.rejects(client.getItem("a"), fails("no-answer", 504, /nothing came for 1 sec/));
+      await assert.rejects(client.getItem("a"), fails("no-answer", 504, /nothing came for 50 ms$/));
       assert.equal(requests.length, 1);
     },
     { timeout: 50 },
@@ -163,12 +163,66 @@ test("a redirect, or a page of a proxy, is a foreign answer", async () => {
     async (client) => {
       await assert.rejects(
         client.getItem("a"),
-        fails("foreign-answer", 502, /text\/html .*Sign in/),
+        fails("foreign-answer", 502, /text\/html .*: Sign in$/),
       );
     },
   );
   await against([says(200, {})], async (client) => {
     await assert.rejects(client.deleteItem("a"), fails("foreign-answer", 502, /it is empty/));
+  });
+});
+
+test("an error page of a proxy is a foreign answer, shown without tags", async () => {
+  const page = `<style>p {}</style><h1>No</h1>${"<p>why</p>".repeat(999)}`;
+  for (const status of [404, 413, 502]) {
+    await against([says(status, { "Content-Type": "text/html" }, page)], async (client) => {
+      const shown = new RegExp(`^${status} with text/html instead of [^<]*: No why[^<]{0,200}$`);
+      await assert.rejects(client.getItem("a"), fails("foreign-answer", status, shown));
+    });
+  }
+});
+
+test("an unknown host and a failure of TLS are told at once", async (context) => {
+  const pauses = skipPauses(context);
+  const nowhere = new Client("http://nowhere.invalid").collections();
+  await assert.rejects(nowhere, fails("unreachable", 503, /getaddrinfo/));
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const secure = new Client(`https://127.0.0.1:${port}`).collections();
+  await assert.rejects(secure, fails("unreachable", 503, /SSL/));
+  server.closeAllConnections();
+  server.close();
+  assert.deepEqual(pauses, []);
+});
+
+test("an item that cannot be sent is refused alone", async () => {
+  const status = (line: number, id: string) => JSON.stringify({ line, id, status: "stored" });
+  const stored = `${status(1, "b")}\n${status(2, "d")}\n`;
+  const answer = says(200, { "Content-Type": "application/x-ndjson" }, stored);
+  const lost = { image: "lost.png" };
+  const broken = { metadata: { n: Number.NaN } };
+  const items = [{ id: "a", ...lost }, { id: "b" }, { id: "c", ...broken }, { id: "d" }];
+  await against([answer], async (client, requests) => {
+    const statuses: unknown[] = [];
+    const told: number[] = [];
+    const progress = (done: number): unknown => told.push(done);
+    for await (const { line, id, status, reason } of client.upload(
+      [...items, { id: "e", ...lost }],
+      { progress },
+    )) {
+      statuses.push([line, id, status, /lost.png|NaN/.exec(reason ?? "")?.[0]]);
+    }
+    assert.deepEqual(statuses, [
+      [1, "a", "refused", "lost.png"],
+      [2, "b", "stored", undefined],
+      [3, "c", "refused", "NaN"],
+      [4, "d", "stored", undefined],
+      [5, "e", "refused", "lost.png"],
+    ]);
+    assert.deepEqual([told, requests.length], [[5], 1]);
+    for await (const { line } of client.upload([{ id: "a", ...lost }])) assert.equal(line, 1);
+    assert.equal(requests.length, 1);
   });
 });
 

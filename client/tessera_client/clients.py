@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import httpx2
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    retry_if_result,
-    stop_after_attempt,
-)
+from tenacity import AsyncRetrying, Retrying
 
 from tessera_client import calls
 from tessera_client.calls import Call
@@ -25,43 +18,11 @@ from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, ProductHit, RegionHit, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
+from tessera_client.retries import RETRIES
 
 Answer = TypeVar("Answer")
 
-ATTEMPTS = 8
-LONGEST_WAIT = 30.0  # seconds
-TIMEOUT = httpx2.Timeout(120, connect=10)  # seconds
-
-
-def _is_refused(response: httpx2.Response) -> bool:
-    """Return whether a busy service did nothing.
-
-    Such a request may be repeated.
-    """
-    return response.status_code in (429, 503) and "retry-after" in response.headers
-
-
-def _pause(state: RetryCallState) -> float:
-    """Return the seconds to wait: Retry-After, or longer each time."""
-    outcome = state.outcome
-    retry_after = None
-    if outcome is not None and not outcome.failed:
-        retry_after = outcome.result().headers.get("retry-after")
-    seconds = (
-        float(retry_after)
-        if retry_after and retry_after.isdigit()
-        else 0.25 * 2**state.attempt_number
-    )
-    return min(seconds, LONGEST_WAIT)
-
-
-RETRIES: dict[str, Any] = {
-    "retry": retry_if_result(_is_refused) | retry_if_exception_type(httpx2.ConnectError),
-    "wait": _pause,
-    "stop": stop_after_attempt(ATTEMPTS),
-    # At last the answer is given as it is, or the failure raised.
-    "retry_error_callback": lambda state: state.outcome.result(),
-}
+TIMEOUT, CONNECTING = 120.0, 10.0  # seconds
 
 
 class Client(Endpoints):
@@ -70,6 +31,7 @@ class Client(Endpoints):
     `Client("http://localhost:8000", key="…")` asks a service; `Client(path="data")` needs none, but
     the package tessera; `settings` are then those of the service, such as matcher. Busy answers
     (429, 503) are repeated after the time they ask for; other failures raise TesseraError.
+    `timeout`, in seconds, is for each part of a service's answer.
     """
 
     def __init__(
@@ -80,12 +42,14 @@ class Client(Endpoints):
         key: str | None = None,
         collection: str = "default",
         settings: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT,
     ) -> None:
         address = _choose_address(url, path)
         transport = None if path is None else LocalTransport(Path(path), dict(settings or {}))
         self.collection = collection
+        patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECTING))
         self._http = httpx2.Client(
-            base_url=address, headers=_headers(key), timeout=TIMEOUT, transport=transport
+            base_url=address, headers=_headers(key), timeout=patience, transport=transport
         )
 
     def __enter__(self) -> Self:
@@ -149,17 +113,17 @@ class Client(Endpoints):
 
         Yields a status for each.
 
-        `line` counts the items from 1. `progress` is told how many have been sent. A collection
-        that is dropped meanwhile is not made again: TesseraError of the kind not-found.
+        `line` counts the items from 1. An item with a missing photo is refused. `progress` is told
+        how many items have a status. A collection that is dropped meanwhile is not made again:
+        TesseraError of the kind not-found.
         """
-        sent = 0
-        for lines in batches(item.line() for item in items):
-            statuses = self.send(calls.upload(lines, create=not sent))
-            for status in statuses:
-                yield status.model_copy(update={"line": status.line + sent})
-            sent += len(statuses)
+        done = 0
+        for batch in batches(items):
+            call = calls.upload(bytes(batch.lines), create=not done)
+            yield from batch.place(self.send(call) if batch.places else [])
+            done += len(batch)
             if progress is not None:
-                progress(sent)
+                progress(done)
 
     def _pages(self, call: Callable[[str | None], Call[Answer]]) -> Iterator[Answer]:
         cursor: str | None = None
@@ -182,12 +146,14 @@ class AsyncClient(Endpoints):
         key: str | None = None,
         collection: str = "default",
         settings: Mapping[str, Any] | None = None,
+        timeout: float = TIMEOUT,
     ) -> None:
         address = _choose_address(url, path)
         transport = None if path is None else AsyncLocalTransport(Path(path), dict(settings or {}))
         self.collection = collection
+        patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECTING))
         self._http = httpx2.AsyncClient(
-            base_url=address, headers=_headers(key), timeout=TIMEOUT, transport=transport
+            base_url=address, headers=_headers(key), timeout=patience, transport=transport
         )
 
     async def __aenter__(self) -> Self:
@@ -266,17 +232,18 @@ class AsyncClient(Endpoints):
 
         Yields a status for each.
 
-        `line` counts the items from 1. `progress` is told how many have been sent. A collection
-        that is dropped meanwhile is not made again: TesseraError of the kind not-found.
+        `line` counts the items from 1. An item with a missing photo is refused. `progress` is told
+        how many items have a status. A collection that is dropped meanwhile is not made again:
+        TesseraError of the kind not-found.
         """
-        sent, waiting = 0, batches(item.line() for item in items)
-        while lines := await asyncio.to_thread(next, waiting, b""):  # reads photos
-            statuses = await self.send(calls.upload(lines, create=not sent))
-            for status in statuses:
-                yield status.model_copy(update={"line": status.line + sent})
-            sent += len(statuses)
+        done, waiting = 0, batches(items)
+        while batch := await asyncio.to_thread(next, waiting, None):  # reads photos
+            call = calls.upload(bytes(batch.lines), create=not done)
+            for status in batch.place(await self.send(call) if batch.places else []):
+                yield status
+            done += len(batch)
             if progress is not None:
-                progress(sent)
+                progress(done)
 
     async def _pages(self, call: Callable[[str | None], Call[Answer]]) -> AsyncIterator[Answer]:
         cursor: str | None = None

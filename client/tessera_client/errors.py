@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from html import unescape
 from typing import Any, TypeVar
 
 import httpx2
@@ -14,6 +16,11 @@ from tessera_client.models import Problem
 
 Answer = TypeVar("Answer")
 SHOWN = 200  # characters of an answer that is not Tessera's
+LOOKED_AT = 20_000  # characters of its page, in which these are looked for
+TAGS = re.compile(
+    r"<!--.*?(?:-->|$)|<(script|style)\b.*?(?:</\1\s*>|$)|<[a-z/!?][^>]*>?",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 class TesseraError(Exception):
@@ -21,7 +28,8 @@ class TesseraError(Exception):
 
     Of the kind "unreachable" is a request that did not reach the service, and of the kind
     "no-answer" one that it may have carried out; "foreign-answer" came from something else, such as
-    a proxy. Else `kind` is the end of the problem's URN, such as not-found.
+    a proxy, with its status where that is one of errors. Else `kind` is the end of the problem's
+    URN, such as not-found.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -56,7 +64,7 @@ def read_answer(call: Call[Answer], response: httpx2.Response) -> Answer:
 
     TesseraError for a refusal, for what is not an answer of Tessera, and for an incomplete one.
     """
-    _check_origin(call, check(response))
+    _check(call, response)
     try:
         return call.read(response)
     except (ValidationError, Incomplete) as broken:
@@ -75,41 +83,35 @@ def _miss(path: str, detail: str, *, reached: bool = True) -> TesseraError:
     return TesseraError(problem)
 
 
-def _check_origin(call: Call[Any], response: httpx2.Response) -> None:
-    """Raise TesseraError for a redirect, or an answer of another media type."""
+def _check(call: Call[Any], response: httpx2.Response) -> None:
+    """Raise TesseraError for a failure, a redirect, or another media type."""
+    status = response.status_code
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if response.status_code == 204 or (response.status_code < 300 and kind == call.accept):
+    if status == 204 or (status < 300 and kind == call.accept):
         return
+    if status >= 400:
+        with suppress(ValidationError):  # which a proxy's answer gives, or another service's
+            raise TesseraError(Problem.model_validate_json(response.content))
     if response.is_redirect:
         place = response.headers["location"]
-        detail = f"{response.status_code} leads to {place}: give the client the final address"
+        detail = f"{status} leads to {place}: give the client the final address"
     else:
-        detail = (
-            f"{response.status_code} with {kind or 'no media type'} instead of {call.accept}: "
-            f"{response.text[:SHOWN] or 'it is empty'}"
-        )
+        shown = cut_text(response.text) or "it is empty"
+        detail = f"{status} with {kind or 'no media type'} instead of {call.accept}: {shown}"
     problem = Problem(
         type="urn:tessera:problem:foreign-answer",
         title="The answer is not one of Tessera",
-        status=502,
+        status=status if status >= 400 else 502,
         detail=detail,
         instance=call.path,
     )
     raise TesseraError(problem)
 
 
-def check(response: httpx2.Response) -> httpx2.Response:
-    """Return a fully read response; TesseraError for a failure."""
-    if response.status_code < 400:
-        return response
-    try:
-        problem = Problem.model_validate_json(response.content)
-    except ValidationError:  # a proxy answered, or another service
-        problem = Problem(
-            type="about:blank",
-            title=response.reason_phrase,
-            status=response.status_code,
-            detail=response.text[:500],
-            instance=response.url.path,
-        )
-    raise TesseraError(problem)
+def cut_text(page: str) -> str:
+    """Return the first words of a page, without tags.
+
+    >>> cut_text("<title>404</title><style>p {}</style><p>not &amp; here</p>")
+    '404 not & here'
+    """
+    return " ".join(unescape(TAGS.sub(" ", page[:LOOKED_AT])).split())[:SHOWN]

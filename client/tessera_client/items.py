@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tessera_client.models import ImportStatus
+
 Image = bytes | str | Path  # an image file's bytes, its path, or its address
 
 BATCH_LINES, BATCH_BYTES = 256, 32 * 2**20
@@ -62,15 +64,48 @@ def read_image(image: Image) -> bytes:
     return image if isinstance(image, bytes) else Path(image).read_bytes()
 
 
-def batches(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Join lines into batches of up to 256 lines and about 32 MiB."""
-    batch: list[bytes] = []
-    size = 0
-    for line in lines:
-        if batch and (len(batch) == BATCH_LINES or size + len(line) > BATCH_BYTES):
-            yield b"".join(batch)
-            batch, size = [], 0
-        batch.append(line)
-        size += len(line)
+@dataclass(slots=True)
+class Batch:
+    """Items to send together.
+
+    `places` count the items of its lines among all, from 1; `refused` are those between them that
+    cannot be sent, such as items with a missing photo.
+    """
+
+    lines: bytearray = field(default_factory=bytearray)
+    places: list[int] = field(default_factory=list)
+    refused: list[ImportStatus] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.places) + len(self.refused)
+
+    def place(self, statuses: list[ImportStatus]) -> list[ImportStatus]:
+        """Count the service's statuses as all items; adds the refused ones."""
+        placed = [
+            status.model_copy(update={"line": place})
+            for place, status in zip(self.places, statuses, strict=True)
+        ]
+        return sorted([*placed, *self.refused], key=lambda status: status.line)
+
+
+def batches(items: Iterable[NewItem]) -> Iterator[Batch]:
+    """Join items into batches of up to 256 and about 32 MiB."""
+    batch = Batch()
+    for place, item in enumerate(items, 1):
+        try:
+            line = item.line()
+        except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
+            batch.refused.append(_refuse(place, item, wrong))
+            continue
+        size = len(batch.lines) + len(line)
+        if batch.places and (len(batch.places) == BATCH_LINES or size > BATCH_BYTES):
+            yield batch
+            batch = Batch()
+        batch.lines += line
+        batch.places.append(place)
     if batch:
-        yield b"".join(batch)
+        yield batch
+
+
+def _refuse(place: int, item: NewItem, wrong: Exception) -> ImportStatus:
+    return ImportStatus(line=place, id=item.id, status="refused", reason=str(wrong))

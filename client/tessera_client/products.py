@@ -215,22 +215,14 @@ def _patch(
 def _store(
     items: Sequence[NewItem], report: Report, progress: Progress | None
 ) -> Generator[Call[Any], Any, None]:
-    for lines in batches(_lines(items, report)):
-        for status in (yield calls.upload(lines, create=False)):
+    for batch in batches(items):
+        sent = (yield calls.upload(bytes(batch.lines), create=False)) if batch.places else []
+        for status in batch.place(sent):
             if status.status == "stored":
                 report.stored += 1
             else:
                 report.refused.append((status.id or "", status.reason or ""))
         _tell(progress, report)
-
-
-def _lines(items: Iterable[NewItem], report: Report) -> Iterator[bytes]:
-    """Yield the lines of items with all photos."""
-    for item in items:
-        try:
-            yield item.line()
-        except OSError as lost:
-            report.refused.append((item.id, str(lost)))
 
 
 def compare(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

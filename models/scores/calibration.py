@@ -157,8 +157,11 @@ class Calibration:
                 return weight / slope if slope > 0 else weight
         return 1.0
 
-    def of_pair(self, image: FragmentBag, query: Query, score: str) -> float:
-        """The probability of a photo for a query; 0 for a query without parts."""
+    def of_pair(self, image: FragmentBag, query: Query, score: str, given: float = 0.0) -> float:
+        """The probability of a photo for a query; 0 for a query without parts.
+
+        `given` is what the words of the photo's item give to the score.
+        """
         if not query.parts:
             return 0.0
         scores = [
@@ -167,7 +170,8 @@ class Calibration:
             )
             for part, counting in zip(query.parts, query.countings, strict=True)
         ]
-        return float(self.of_query(query, torch.tensor(scores)[:, None], in_photos=True))
+        gains = torch.tensor([given / self.score_of_odds(query)]) if given else None
+        return float(self.of_query(query, torch.tensor(scores)[:, None], True, gains))
 
 
 def raise_odds(probabilities: Tensor, gains: Tensor) -> Tensor:

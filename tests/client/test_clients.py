@@ -12,7 +12,8 @@ from socket import socket
 
 import httpx2
 import pytest
-from tessera_client import AsyncClient, Client, NewItem, TesseraError, clients
+from tessera_client import AsyncClient, Client, NewItem, TesseraError, clients, retries
+from tessera_client.models import ImportStatus
 
 from app.main import create_app
 from app.settings import Settings
@@ -65,8 +66,50 @@ def test_batches_are_small_and_lose_nothing(monkeypatch: pytest.MonkeyPatch, png
     from tessera_client import items as module
 
     monkeypatch.setattr(module, "BATCH_LINES", 2)
-    lines = list(module.batches(item.line() for item in items(png)))
-    assert [batch.count(b"\n") for batch in lines] == [2, 2, 1]
+    lost = NewItem("lost", Path("lost.png"))
+    sent = list(module.batches([*items(png), lost]))
+    assert [bytes(batch.lines).count(b"\n") for batch in sent] == [2, 2, 1]
+    assert [batch.places for batch in sent] == [[1, 2], [3, 4], [5]]
+    assert [status.line for status in sent[-1].refused] == [6]
+
+
+def ask_for_statuses(address: str, sent: list[NewItem], told: list[int]) -> list[ImportStatus]:
+    with Client(address) as client:
+        return list(client.upload(sent, told.append))
+
+
+def await_statuses(address: str, sent: list[NewItem], told: list[int]) -> list[ImportStatus]:
+    async def use() -> list[ImportStatus]:
+        async with AsyncClient(address) as client:
+            return [status async for status in client.upload(sent, told.append)]
+
+    return asyncio.run(use())
+
+
+@pytest.mark.parametrize("upload", [ask_for_statuses, await_statuses])
+def test_an_item_that_cannot_be_sent_is_refused_alone(
+    address: str, png: Png, tmp_path: Path, upload: Callable[..., list[ImportStatus]]
+) -> None:
+    red, lime = (NewItem(name, png(name)) for name in ("red", "lime"))
+    lost = NewItem("lost", tmp_path / "lost.png")
+    folder = NewItem("folder", str(tmp_path))
+    strange = NewItem("strange", sentences=("red",), metadata={"of": object()})
+    told: list[int] = []
+    statuses = upload(address, [lost, red, folder, strange, lime, lost], told)
+    assert [(status.line, status.id, status.status) for status in statuses] == [
+        (1, "lost", "refused"),
+        (2, "red", "stored"),
+        (3, "folder", "refused"),
+        (4, "strange", "refused"),
+        (5, "lime", "stored"),
+        (6, "lost", "refused"),
+    ]
+    reasons = [status.reason or "" for status in statuses]
+    assert "lost.png" in reasons[0]
+    assert "directory" in reasons[2]
+    assert "JSON" in reasons[3]
+    assert told == [6]
+    assert [status.line for status in upload(address, [folder, lost], told)] == [1, 2]
 
 
 def test_search_finds_by_text_by_photo_and_by_id(remote: Client, png: Png) -> None:
@@ -176,7 +219,7 @@ def answering(*responses: httpx2.Response) -> Client:
 
 def test_a_busy_service_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setitem(clients.RETRIES, "sleep", slept.append)
+    monkeypatch.setitem(retries.RETRIES, "sleep", slept.append)
     busy = httpx2.Response(503, headers={"Retry-After": "2"})
     empty = httpx2.Response(200, json={"collections": []})
     assert answering(busy, busy, empty).collections().collections == []
@@ -184,7 +227,7 @@ def test_a_busy_service_is_asked_again_when_it_says(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_service_that_stays_busy_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(clients.RETRIES, "sleep", lambda _: None)
+    monkeypatch.setitem(retries.RETRIES, "sleep", lambda _: None)
     busy = httpx2.Response(429, headers={"Retry-After": "1"}, text="slow down")
     with pytest.raises(TesseraError, match="slow down") as refused:
         answering(busy).collections()
@@ -195,22 +238,50 @@ def test_a_service_that_is_not_there_is_told_after_all_attempts(
     monkeypatch: pytest.MonkeyPatch, unused: str
 ) -> None:
     attempts: list[int] = []
-    monkeypatch.setitem(clients.RETRIES, "wait", lambda _: attempts.append(1) or 0)
+    monkeypatch.setitem(retries.RETRIES, "wait", lambda _: attempts.append(1) or 0)
 
-    def ask_at_once() -> None:
-        with Client(unused) as client:
-            client.collections()
-
-    async def ask() -> None:
-        async with AsyncClient(unused) as client:
-            await client.collections()
-
-    for asked in (ask_at_once, lambda: asyncio.run(ask())):
+    for ask in (ask_at_once, ask_async):
         with pytest.raises(TesseraError, match="No answer came") as refused:
-            asked()
+            ask(unused)
         assert (refused.value.status, refused.value.kind) == (503, "unreachable")
         assert isinstance(refused.value.__cause__, httpx2.ConnectError)
-    assert len(attempts) == 2 * clients.ATTEMPTS
+    assert len(attempts) == 2 * retries.ATTEMPTS
+
+
+def ask_at_once(address: str, **options: float) -> None:
+    with Client(address, **options) as client:
+        client.collections()
+
+
+def ask_async(address: str, **options: float) -> None:
+    async def ask() -> None:
+        async with AsyncClient(address, **options) as client:
+            await client.collections()
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("ask", [ask_at_once, ask_async])
+def test_an_unknown_host_and_a_failure_of_tls_are_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, address: str, ask: Callable[[str], None]
+) -> None:
+    pauses: list[object] = []
+    monkeypatch.setitem(retries.RETRIES, "wait", lambda state: pauses.append(state) or 0)
+    for wrong in ("http://nowhere.invalid", address.replace("http://", "https://")):
+        with pytest.raises(TesseraError) as refused:
+            ask(wrong)
+        assert (refused.value.status, refused.value.kind) == (503, "unreachable")
+    assert pauses == []
+
+
+@pytest.mark.parametrize("ask", [ask_at_once, ask_async])
+def test_a_service_that_says_nothing_is_left_after_the_timeout(ask: Callable[..., None]) -> None:
+    with socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(TesseraError) as refused:
+            ask(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05)
+    assert (refused.value.status, refused.value.kind) == (504, "no-answer")
 
 
 @pytest.mark.parametrize("make", [Client, AsyncClient])

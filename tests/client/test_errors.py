@@ -81,11 +81,28 @@ def test_a_redirect_is_an_error_that_names_the_place(ask: Ask) -> None:
 @pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
 def test_a_page_of_a_proxy_is_no_answer(ask: Ask) -> None:
     page = httpx2.Response(200, html="<h1>Sign in</h1>")
-    with pytest.raises(TesseraError, match=r"text/html instead of .*<h1>Sign in") as refused:
+    with pytest.raises(TesseraError, match=r"text/html instead of .*: Sign in$") as refused:
         ask(answering(page))
     assert (refused.value.status, refused.value.kind) == (502, "foreign-answer")
     with pytest.raises(TesseraError, match="it is empty"):
         ask(answering(httpx2.Response(200)))
+
+
+@pytest.mark.parametrize("status", [404, 413, 502])
+@pytest.mark.parametrize("ask", CALLS.values(), ids=CALLS)
+def test_an_error_page_of_a_proxy_is_a_foreign_answer(ask: Ask, status: int) -> None:
+    page = (
+        f"<html><head><style>p {{}}</style></head><h1>No &amp; no</h1>{'<p>why</p>' * 999}</html>"
+    )
+    shown = rf"The answer is not one of Tessera: {status} with text/html instead of .*: No & no why"
+    with pytest.raises(TesseraError, match=shown) as refused:
+        ask(answering(httpx2.Response(status, html=page)))
+    assert (refused.value.status, refused.value.kind) == (status, "foreign-answer")
+    assert "<" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+    with pytest.raises(TesseraError, match="Not Found") as refused:
+        ask(answering(httpx2.Response(status, json={"detail": "Not Found"})))
+    assert refused.value.kind == "foreign-answer"
 
 
 def test_an_answer_that_breaks_off_is_no_answer() -> None:

@@ -181,6 +181,16 @@ def test_photos_are_explained_described_and_shown(address: str) -> None:
     assert call(address, "list_collections", {})["collections"][0]["items"] == 3
 
 
+@pytest.mark.parametrize("text", ["lime card", "lime", "card, not red", "card"])
+def test_an_explained_hit_is_as_probable_as_a_found_one(address: str, text: str) -> None:
+    found = call(address, "search_photos", {"text": text})["hits"]
+    assert any("field" in part for hit in found for part in hit["proof"])
+    for hit in found:
+        told = call(address, "explain_hit", {"id": hit["id"], "text": text, "pictures": False})
+        assert told["score"] == pytest.approx(hit["score"], abs=1e-3)
+        assert told.get("probability") == pytest.approx(hit.get("probability"), abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "mistake"),
     [
