@@ -17,6 +17,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from app import chosen_model
+from app.settings_checks import DataFolder, PictureStore, WebOrigin
 from app.settings_limits import LimitSettings
 from app.settings_users import UserSettings
 from index.database.storage import DAY, VERIFY, WAIT, Storage
@@ -33,7 +34,7 @@ class Settings(LimitSettings, UserSettings):
 
     model_config = SettingsConfigDict(env_prefix="TESSERA_", frozen=True)
 
-    data: Path = Field(
+    data: DataFolder = Field(
         default=DATA,
         description="Folder of the catalog, the photos' display copies and the index.",
     )
@@ -51,7 +52,7 @@ class Settings(LimitSettings, UserSettings):
         description="Seconds in which all files of the index are read again and compared with "
         "their checksums; more where that would be over 100 MB a second.",
     )
-    pictures: str = Field(
+    pictures: PictureStore = Field(
         default="",
         description="Folder of the display copies, or an object store: `s3://BUCKET/PATH`; in the "
         "data folder if not set.",
@@ -144,6 +145,7 @@ class Settings(LimitSettings, UserSettings):
     )
     originals: tuple[Path, ...] = Field(
         default=(),
+        examples=[["/photos"]],
         description="Folders of photos whose files may be read by `/items/{id}/original`, as JSON: "
         '`["/photos"]` (photos.md#originals).',
     )
@@ -191,8 +193,9 @@ class Settings(LimitSettings, UserSettings):
         description="Write searches by text, their hits and reported clicks into `events` of the "
         "data folder (operations.md#events).",
     )
-    cors_origins: tuple[str, ...] = Field(
+    cors_origins: tuple[WebOrigin, ...] = Field(
         default=(),
+        examples=[["https://a.b"]],
         description='Web origins that may call the API from a browser, as JSON: `["https://a.b"]`.',
     )
 
@@ -216,6 +219,7 @@ class Settings(LimitSettings, UserSettings):
     open_metrics: bool = Field(default=False, description="`/metrics` needs no key.")
     allowed_hosts: tuple[str, ...] = Field(
         default=(),
+        examples=[["photos.example"]],
         description="Names of this service besides `localhost` and addresses, as JSON; `*.a.b` and "
         "`*` match several.",
     )

@@ -65,6 +65,7 @@ class UserSettings(RenamedSettings):
     )
     user_roles: dict[str, Role] = Field(
         default=ROLES,
+        examples=[{"*": "read"}],
         description="Roles of groups, as JSON; the highest counts, and `*` is everyone who has "
         "signed in.",
     )

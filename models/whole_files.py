@@ -41,7 +41,7 @@ def write_whole(path: Path) -> Iterator[Path]:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether a path is a pipe, a device or an open file."""
+    """Whether a path is a pipe, a device or an open file."""
     return path.exists() and (not path.is_file() or str(path).startswith(DESCRIPTORS))
 
 

@@ -8,8 +8,11 @@ needs when it runs, so that help and usage errors come at once.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from app import __version__
 from app.cli import (
     agents,
     cluster,
@@ -24,6 +27,24 @@ from app.cli import (
 )
 
 app = typer.Typer(no_args_is_help=True, help="Search photos by sentences, and see why.")
+
+
+def print_version(asked: bool) -> None:
+    """Print the version and exit, if asked to."""
+    if asked:
+        typer.echo(f"tessera {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """Take the options of all commands."""
+
+
 app.command()(serve.serve)
 app.command()(agents.mcp)
 app.command()(upkeep.migrate)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.options import Data, load_engine, plain_errors, settings_for
+from app.cli.options import Data, check_data_folder, load_engine, plain_errors, settings_for
 
 Write = Annotated[
     bool, typer.Option("--write", help="With the tools that add, change and delete items.")
@@ -23,10 +23,13 @@ def mcp(write: Write = False, data: Data = None) -> None:
     Example: `tessera mcp --data .tessera`
     """
     settings = settings_for(data=data, agents_write=write or None)
-    with plain_errors(), closing(load_engine(settings)) as engine:
-        import anyio
+    with plain_errors():
+        if not settings.agents_write:
+            check_data_folder(settings.storage)
+        with closing(load_engine(settings)) as engine:
+            import anyio
 
-        from app.agents import stdio
+            from app.agents import stdio
 
-        engine.serve()
-        anyio.run(stdio.serve, engine, settings)
+            engine.serve()
+            anyio.run(stdio.serve, engine, settings)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from app.cli.options import Data, Named, plain_errors, settings_for
+from app.cli.options import Data, Named, check_data_folder, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.validation import read_values
 from index import printing
@@ -176,10 +176,12 @@ def drop(name: Name, data: Data = None) -> None:
 def open_catalog(data: Path | None) -> Iterator[Catalog]:
     """Open the catalog of a data folder without a model.
 
-    It prints mistakes in a sentence.
+    It makes none, and prints mistakes in a sentence.
     """
     storage = settings_for(data=data).storage
-    from index.catalog.catalog import Catalog
+    with plain_errors():
+        check_data_folder(storage)
+        from index.catalog.catalog import Catalog
 
-    with plain_errors(), closing(Catalog(storage)) as catalog:
-        yield catalog
+        with closing(Catalog(storage)) as catalog:
+            yield catalog

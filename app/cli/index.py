@@ -13,7 +13,15 @@ from typer.core import TyperGroup
 
 from app import priority
 from app.cli import deleted, duplicates
-from app.cli.options import Data, Named, OnCluster, check_paths, plain_errors, settings_for
+from app.cli.options import (
+    Data,
+    Named,
+    OnCluster,
+    check_data_folder,
+    check_paths,
+    plain_errors,
+    settings_for,
+)
 from app.defaults import DEFAULT_COLLECTION
 from index import printing
 from index.progress import show
@@ -177,6 +185,7 @@ def stats(collection: Named = DEFAULT_COLLECTION, data: Data = None) -> None:
     """
     settings = settings_for(data=data)
     with plain_errors():
+        check_data_folder(settings.storage)
         from app.answers import system as answers
         from app.cli.options import load_engine
 
@@ -207,6 +216,7 @@ def audit(
     """
     settings = settings_for(data=data)
     with plain_errors():
+        check_data_folder(settings.storage)
         from app.answers import system as answers
         from app.cli.options import load_engine
         from app.schemas.system import AuditRequest

@@ -6,9 +6,14 @@ import logging
 import os
 import resource
 import socket
+import ssl
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvicorn import Config
+
     from app.settings import Settings
 
 FILES = 1000  # besides connections: segments, uploads and the database
@@ -17,12 +22,32 @@ logger = logging.getLogger("tessera")
 
 
 def check_certificate(settings: Settings) -> None:
-    """Raise ValueError for a missing file of the certificate or its key."""
+    """Raise ValueError unless certificate and key serve HTTPS together."""
     if settings.ssl_keyfile and not settings.ssl_certfile:
         raise ValueError("ssl_keyfile: the certificate is missing; set ssl_certfile as well")
     for file in (settings.ssl_certfile, settings.ssl_keyfile):
         if file and not file.is_file():
             raise ValueError(f"there is no file {file} to serve HTTPS with")
+    if settings.ssl_certfile:
+        _load_certificate(settings.ssl_certfile, settings.ssl_keyfile)
+
+
+def _load_certificate(certificate: Path, key: Path | None) -> None:
+    """Load a certificate's chain and its key as the server does."""
+    files = f"--ssl-certfile {certificate}" + (f" and --ssl-keyfile {key}" if key else "")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as refused:
+        if refused.reason == "KEY_VALUES_MISMATCH":
+            what = f"--ssl-keyfile {key}" if key else "the key in it"
+            raise ValueError(f"{what} does not belong to --ssl-certfile {certificate}") from refused
+        if key is None:
+            files += " lacks a certificate, or its key, which --ssl-keyfile may name"
+        else:
+            files += " are no certificate and its key, as PEM"
+        raise ValueError(f"{files} ({refused.reason or refused})") from refused
+    except OSError as refused:
+        raise ValueError(f"{files} cannot be read: {refused.strerror}") from refused
 
 
 def fit_connections(settings: Settings) -> Settings:
@@ -58,7 +83,8 @@ def allow_files(count: int) -> int:
 def bind_socket(host: str, port: int) -> socket.socket:
     """Bind a socket before models load.
 
-    OSError if the address is not available.
+    It does not listen yet: clients are refused until they get answers. OSError if the address is
+    not available.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -71,7 +97,19 @@ def bind_socket(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.set_inheritable(True)  # by workers
     except OSError as refused:
-        raise OSError(
-            f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
-        ) from refused
+        raise _explain(host, port, refused) from refused
     return listener
+
+
+def listen(listener: socket.socket, config: Config) -> None:
+    """Listen; OSError if another began to after the binding."""
+    try:
+        listener.listen(config.backlog)
+    except OSError as refused:
+        raise _explain(config.host, config.port, refused) from refused
+
+
+def _explain(host: str, port: int, refused: OSError) -> OSError:
+    return OSError(
+        f"cannot listen at {host} port {port}: {refused.strerror}; choose another with --port"
+    )

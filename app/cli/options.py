@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +18,12 @@ from app.unprintable import escape_unprintable
 from models import header
 
 if TYPE_CHECKING:
+    from pydantic_settings import SettingsError
+
     from app.engine.engine import Engine
     from app.engine.inference import Models
     from app.settings import Settings
+    from index.database.storage import Storage
 
 
 Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
@@ -60,19 +66,32 @@ def settings_for(**options: object) -> Settings:
     }
     try:
         return Settings(**overrides)
-    except SettingsError as unread:  # names the setting
-        raise typer.BadParameter(
-            f'{unread}: it is written as JSON, such as {{"*": "read"}} or ["a"]: {unread.__cause__}'
-        ) from unread
+    except OSError as unreadable:  # the data folder's chosen model
+        raise typer.BadParameter(str(unreadable)) from unreadable
+    except SettingsError as unread:
+        raise _explain_json(unread, Settings) from unread
     except ValidationError as invalid:
         problem = invalid.errors()[0]
         if not problem["loc"]:  # of no setting alone, such as the chosen model's file
             raise typer.BadParameter(problem["msg"]) from invalid
-        name = str(problem["loc"][0])
+        name, given = str(problem["loc"][0]), problem["input"]
+        given = str(given) if isinstance(given, Path) else given
         source = f"--{name}" if name in overrides else f"TESSERA_{name.upper()}"
         raise typer.BadParameter(
-            f"{problem['input']!r}: {problem['msg']}", param_hint=source
+            f"{given!r}: {problem['msg'].removeprefix('Value error, ')}", param_hint=source
         ) from invalid
+
+
+def _explain_json(unread: SettingsError, settings: type[Settings]) -> typer.BadParameter:
+    """Explain a setting without valid JSON, with an example."""
+    named = re.search(r'field "(\w+)"', str(unread))
+    field = settings.model_fields.get(named[1]) if named else None
+    if named is None or field is None or not field.examples:
+        return typer.BadParameter(f"{unread}: it is written as JSON: {unread.__cause__}")
+    return typer.BadParameter(
+        f"it is written as JSON, such as {json.dumps(field.examples[0])}: {unread.__cause__}",
+        param_hint=f"TESSERA_{named[1].upper()}",
+    )
 
 
 @contextmanager
@@ -96,6 +115,38 @@ def load_models(settings: Settings) -> Models:
     return Models.of(settings)
 
 
+def check_data_folder(storage: Storage) -> None:
+    """Raise LookupError for a missing, perhaps mistyped, data folder."""
+    if not storage.database and not storage.folder.is_dir():
+        raise LookupError(
+            f"there is no data folder {storage.folder}: make one with `tessera index PHOTOS`, or "
+            "name another by --data"
+        )
+
+
+def check_audit(file: Path | None) -> None:
+    """Raise ValueError if no line of the audit could be written."""
+    if file is None:
+        return
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    except OSError as refused:
+        raise ValueError(
+            f"TESSERA_AUDIT: {file} cannot be written to: {refused.strerror}"
+        ) from refused
+
+
+def check_synonyms(file: Path | None) -> None:
+    """Raise ValueError for a file of synonyms without readable text."""
+    try:
+        if file is not None:
+            file.read_text("utf-8")
+    except OSError as unread:
+        raise ValueError(f"TESSERA_SYNONYMS: {file} cannot be read: {unread.strerror}") from unread
+    except ValueError as unread:
+        raise ValueError(f"TESSERA_SYNONYMS: {file} is no text in UTF-8: {unread}") from unread
+
+
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
     """Load the engine of the settings.
 
@@ -103,6 +154,7 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
+    check_synonyms(settings.synonyms)
     check(settings)
     torch_import.import_torch(settings.device)
     from app.engine.engine import Engine

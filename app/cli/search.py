@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from app.cli.options import Data, Named, plain_errors, settings_for
+from app.cli.options import Data, Named, check_data_folder, plain_errors, settings_for
 from app.defaults import DEFAULT_COLLECTION
 from app.unprintable import escape_unprintable
 from index import printing
@@ -67,6 +67,7 @@ def search(
         raise typer.BadParameter("give a text, or --sort or --count for all photos")
     settings = settings_for(data=data)
     with plain_errors():
+        check_data_folder(settings.storage)
         from app.cli.options import load_engine
 
         engine = load_engine(settings)
@@ -210,6 +211,7 @@ def rank(
     """
     settings = settings_for(data=data)
     with plain_errors():
+        check_data_folder(settings.storage)
         from app.cli.options import load_engine
         from index import trec as judgements
 

@@ -18,8 +18,16 @@ import typer
 
 from app import torch_import
 from app.cli import chosen_model
-from app.cli.listening import bind_socket, check_certificate, fit_connections
-from app.cli.options import Adopt, Data, OnCluster, check_paths, plain_errors, settings_for
+from app.cli.listening import bind_socket, check_certificate, fit_connections, listen
+from app.cli.options import (
+    Adopt,
+    Data,
+    OnCluster,
+    check_audit,
+    check_paths,
+    plain_errors,
+    settings_for,
+)
 from app.cli.photo_follower import PhotoFollower, follow_photos
 from app.defaults import DEFAULT_COLLECTION
 
@@ -117,6 +125,7 @@ def serve(
         check_users(settings)
         check_lock(settings, Keyring.of(settings))
         check_certificate(settings)
+        check_audit(settings.audit)
         settings = fit_connections(offer_originals(settings, photos or ()))
         listener = bind_socket(settings.host, settings.port)
     demo_name = demo or ("photos" if with_sample and not photos else None)
@@ -195,6 +204,8 @@ def _serve(
         log_config=logs.configuration(settings.log_style),
         **options(settings),
     )
+    with plain_errors():
+        listen(listener, config)
     with chosen_model.move_meanwhile(app, model, settings, follower.start):
         AnnouncedServer(config, partial(warm_up, engine)).run(sockets=[listener])
 
@@ -202,9 +213,8 @@ def _serve(
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     """Serve a bound socket with several processes until they are stopped."""
     import uvicorn
-    from uvicorn.supervisors import Multiprocess
 
-    from app.http.server import address, options
+    from app.http.server import WorkerSupervisor, address, options
     from app.telemetry import logs
     from app.telemetry.metrics import share
 
@@ -220,10 +230,12 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         ssl_keyfile=settings.ssl_keyfile,
         **options(settings),
     )
+    with plain_errors():
+        listen(listener, config)
     logger.warning("%s processes will be running on %s", config.workers, address(listener, config))
     with share():
         # What uvicorn.run does itself, which takes only the name of an application.
-        Multiprocess(config, sockets=[listener]).run()
+        WorkerSupervisor(config, sockets=[listener]).run()
 
 
 def offer_originals(settings: Settings, photos: Sequence[str]) -> Settings:

@@ -70,7 +70,7 @@ class ObservationMiddleware:
             async def watch(message: Message) -> None:
                 nonlocal status
                 if message["type"] == "http.response.start":
-                    status = message["status"]
+                    status = int(message["status"])  # an HTTPStatus would be logged by its name
                     for name, fact in facts.items():  # the span ends with the answer
                         span.set_attribute(f"tessera.{name}", fact)
                 await send(message)

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with limits on connections and on slow headers."""
+"""The HTTP server: uvicorn with limits on connections, and its workers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from socket import socket
 from threading import Thread
+from time import monotonic
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import h11
 from starlette.responses import Response
 from uvicorn import Config, Server
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from app.http.errors import KINDS, ProblemKind, TooManyRequests, Unavailable, problem
 from app.http.lanes import check_share, network
@@ -130,6 +135,55 @@ class AnnouncedServer(Server):
             Thread(target=self._afterwards, name="afterwards", daemon=True).start()
         for listener in sockets or []:
             logger.info("Tessera is running on %s (Ctrl+C ends it)", address(listener, self.config))
+
+
+class WorkerSupervisor(Multiprocess):
+    """Workers that are replaced as soon as they end.
+
+    uvicorn itself waits for the answer of each, also of one that has ended, for as long as a worker
+    may take to start; it obeys no signal meanwhile.
+    """
+
+    def __init__(self, config: Config, sockets: list[socket]) -> None:
+        super().__init__(config, sockets)
+        self._asked = WeakKeyDictionary[Process, float]()  # when, of those yet to answer
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace ended and silent workers; wait for none."""
+        if self.should_exit.is_set():
+            return
+        for place, worker in enumerate(self.processes):
+            if worker.exitcode is None and self._answers(worker):
+                continue
+            ending = self._end(worker)
+            if worker.exitcode == STARTUP_FAILURE:
+                logger.error("worker %s failed to start: the service ends", worker.pid)
+                self.should_exit.set()
+                return
+            self.processes[place] = successor = Process(self.config, self.sockets)
+            successor.start()
+            logger.warning("worker %s %s: %s replaces it", worker.pid, ending, successor.pid)
+
+    def _answers(self, worker: Process) -> bool:
+        """Ask a worker for a sign of life; False if it is late."""
+        pipe, now = worker.parent_conn, monotonic()
+        with suppress(OSError, EOFError):  # of one that has just ended
+            if worker in self._asked and not pipe.poll():
+                return now - self._asked[worker] < self.config.timeout_worker_healthcheck
+            while pipe.poll():
+                pipe.recv()
+            pipe.send(b"ping")
+            self._asked[worker] = now
+        return True
+
+    def _end(self, worker: Process) -> str:
+        """End a worker, and describe how it ended."""
+        code = worker.exitcode
+        worker.kill()
+        worker.join()
+        if code is None:
+            return f"gave no answer for {self.config.timeout_worker_healthcheck} s"
+        return f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
 
 
 def address(listener: socket, config: Config) -> str:

@@ -62,7 +62,7 @@ def name_emoji(text: str) -> str:
 
 
 def _name_pieces(text: str) -> Iterator[str]:
-    """The names of a text's emoji between edges, and the texts between them."""
+    """The names of emoji between edges, and the texts between them."""
     between = ""
     for token in emoji.analyze(text, non_emoji=True, join_emoji=False):
         match = token.value
@@ -78,7 +78,7 @@ def _name_pieces(text: str) -> Iterator[str]:
 
 
 def _name(match: emoji.EmojiMatch) -> str | None:
-    """An emoji's name; None for signs that are shown as text, and for keys of numbers."""
+    """An emoji's name; None for signs of texts and keys of numbers."""
     data = match.data or {}
     name = TONE.sub("", "_" + data.get("en", "").strip(":")).strip("_").replace("_", " ")
     as_text = len(match.emoji) == 1 and data.get("status") != emoji.STATUS["fully_qualified"]

@@ -112,7 +112,7 @@ def join_rows(rows: Iterable[tuple[str, Example]], file: Path) -> Iterator[tuple
 
 
 def join_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Join a photo's metadata of two rows; ValueError where they differ."""
+    """Join a photo's metadata of two rows; ValueError for a difference."""
     for key in second:
         if key in first and first[key] != second[key]:
             raise ValueError(

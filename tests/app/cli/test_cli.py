@@ -35,6 +35,7 @@ def command(
     monkeypatch.setenv("TESSERA_MATCHER", str(small_matcher))
     monkeypatch.setenv("TESSERA_CAPTIONER", str(tmp_path / "none"))
     monkeypatch.setenv("TESSERA_REGION_CAPTIONER", str(tmp_path / "none"))
+    (tmp_path / "data").mkdir()
     monkeypatch.setenv("TESSERA_DATA", str(tmp_path / "data"))
 
     def run(*arguments: object) -> tuple[int, str]:

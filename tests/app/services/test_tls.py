@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from app.cli.listening import check_certificate
 from app.engine.engine import Engine
 from app.http.server import OPTIONS
 from app.main import create_app
@@ -32,3 +33,17 @@ def test_a_certificate_serves_https(settings: Settings, engine: Engine, tmp_path
     with listen(app, ssl_certfile=certificate, ssl_keyfile=key, **OPTIONS) as address:
         answer = httpx2.get(f"https://localhost:{urlsplit(address).port}/readyz", verify=trusted)
     assert answer.status_code == 200
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="a certificate is made with openssl")
+def test_a_certificate_without_its_key_is_refused(settings: Settings, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        files = ["-out", str(tmp_path / f"{name}.pem"), "-keyout", str(tmp_path / f"{name}.key")]
+        command = [str(OPENSSL), *MAKE.split(), *files]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own
+    alone = settings.model_copy(update={"ssl_certfile": tmp_path / "a.pem"})
+    check_certificate(alone.model_copy(update={"ssl_keyfile": tmp_path / "a.key"}))
+    with pytest.raises(ValueError, match=r"b.key does not belong to --ssl-certfile .*a.pem"):
+        check_certificate(alone.model_copy(update={"ssl_keyfile": tmp_path / "b.key"}))
+    with pytest.raises(ValueError, match=r"a.pem lacks a certificate, or its key"):
+        check_certificate(alone)

@@ -359,3 +359,11 @@ def test_an_unknown_failure_of_a_statement_shows_no_values(engines):
     with pytest.raises(IntegrityError) as failed, engines.writer.begin() as connection:
         connection.execute(row)
     assert "whsec_abc" not in str(failed.value)
+
+
+@pytest.mark.parametrize("password", ["p@ss-word", "p/a@ss-word", "p?@ss-word", "p#@ss-word"])
+def test_a_password_with_an_at_sign_is_refused_and_not_shown(password, tmp_path):
+    with pytest.raises(ValueError, match="@ is written %40") as refused:
+        url_of(f"postgresql://tessera:{password}@host/x", tmp_path)
+    assert "ss-word" not in str(refused.value)
+    assert str(url_of("postgresql://me:p%40ss@host/x", tmp_path).host) == "host"

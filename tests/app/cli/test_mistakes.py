@@ -1,0 +1,59 @@
+"""Wrong settings and folders are refused by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app import __version__
+from app.cli import app
+from app.cli.options import check_audit, check_synonyms
+
+
+def run(*arguments: object) -> tuple[int, str]:
+    """A command's exit code, and its output without frames."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("PICTURES", "s3:/x/y", "write s3://x/y for an object store"),
+        ("CORS_ORIGINS", '["photos.example"]', "no origin such as https://photos.example"),
+        ("CORS_ORIGINS", '["https://photos.example/"]', "no path"),
+        ("ALLOWED_HOSTS", "photos.example", 'written as JSON, such as ["photos.example"]'),
+        ("DATA", __file__, "this is a file; name the data folder"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_its_setting(
+    name: str, value: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"TESSERA_{name}", value)
+    code, output = run("collections", "list")
+    assert code == 2
+    assert f"TESSERA_{name}" in output
+    assert expected in output
+
+
+@pytest.mark.parametrize(
+    "command", [["search", "a dog"], ["collections", "list"], ["delete", "a"], ["mcp"]]
+)
+def test_reading_commands_make_no_data_folder(command: list[str], tmp_path: Path) -> None:
+    code, output = run(*command, "--data", tmp_path / "mistyped")
+    assert code == 1
+    assert "make one with `tessera index PHOTOS`, or name another by --data" in output
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_of_settings_are_checked_before_models_load(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"TESSERA_AUDIT: .*/nowhere/a.jsonl cannot be written to"):
+        check_audit(tmp_path / "nowhere" / "a.jsonl")
+    with pytest.raises(ValueError, match=r"TESSERA_SYNONYMS: .*/nowhere cannot be read: No such"):
+        check_synonyms(tmp_path / "nowhere")
+
+
+def test_the_version_is_printed() -> None:
+    assert run("--version") == (0, f"tessera {__version__}")
