@@ -32,7 +32,7 @@ test: check  ## Format, lint, types, imports and the normal tests
 	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
 
 tests: $(VENV)/test.stamp  ## The normal and the system tests in one run, without `check`
-	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile --durations 25
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check
