@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError
 
 # Names of open files: what they are redirected to is not replaced.
@@ -81,6 +80,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_tensors(path: Path, tensors: object) -> None:
     """Write tensors by torch.save, whole or not at all."""
+    import torch  # takes seconds, and texts need none of it
+
     # Into a file of Python: torch's own does not say what the disk said.
     with write_whole(path) as partial, partial.open("wb") as file:
         torch.save(tensors, file)
