@@ -102,7 +102,7 @@ def test_a_missing_or_broken_checkpoint_is_told_before_anything_loads(tmp_path: 
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"no weights")
     for path, expected in ((tmp_path / "gone", "no checkpoint at"), (broken, "not a safetensors")):
-        for command in (("search", "a dog"), ("mcp",)):
+        for command in (("search", "a dog", "--data", tmp_path), ("mcp", "--data", tmp_path)):
             code, said, imported = tessera(*command, TESSERA_MATCHER=str(path))
             assert (code, imported) == (1, set())
             assert expected in said
