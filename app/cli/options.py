@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -74,11 +73,11 @@ def settings_for(**options: object) -> Settings:
         problem = invalid.errors()[0]
         if not problem["loc"]:  # of no setting alone, such as the chosen model's file
             raise typer.BadParameter(problem["msg"]) from invalid
-        name, given = str(problem["loc"][0]), problem["input"]
-        given = str(given) if isinstance(given, Path) else given
+        name, value = str(problem["loc"][0]), problem["input"]
+        value = str(value) if isinstance(value, Path) else value
         source = f"--{name}" if name in overrides else f"TESSERA_{name.upper()}"
         raise typer.BadParameter(
-            f"{given!r}: {problem['msg'].removeprefix('Value error, ')}", param_hint=source
+            f"{value!r}: {problem['msg'].removeprefix('Value error, ')}", param_hint=source
         ) from invalid
 
 
@@ -126,25 +125,16 @@ def check_data_folder(storage: Storage) -> None:
 
 def check_audit(file: Path | None) -> None:
     """Raise ValueError if no line of the audit could be written."""
+    from app.telemetry import line_files
+
     if file is None:
         return
     try:
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        line_files.append(file, [])
     except OSError as refused:
         raise ValueError(
             f"TESSERA_AUDIT: {file} cannot be written to: {refused.strerror}"
         ) from refused
-
-
-def check_synonyms(file: Path | None) -> None:
-    """Raise ValueError for a file of synonyms without readable text."""
-    try:
-        if file is not None:
-            file.read_text("utf-8")
-    except OSError as unread:
-        raise ValueError(f"TESSERA_SYNONYMS: {file} cannot be read: {unread.strerror}") from unread
-    except ValueError as unread:
-        raise ValueError(f"TESSERA_SYNONYMS: {file} is no text in UTF-8: {unread}") from unread
 
 
 def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
@@ -154,7 +144,6 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
 
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
-    check_synonyms(settings.synonyms)
     check(settings)
     torch_import.import_torch(settings.device)
     from app.engine.engine import Engine

@@ -39,6 +39,14 @@ Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
+def read_synonyms(file: Path) -> Synonyms:
+    """Read the synonyms of all collections; ValueError names the setting."""
+    try:
+        return parse_synonyms(file.read_text("utf-8").splitlines())
+    except (OSError, UnicodeDecodeError) as unread:
+        raise ValueError(f"TESSERA_SYNONYMS: {file} cannot be read: {unread}") from unread
+
+
 class Engine:
     """Everything that is done with stored items, for many threads at once."""
 
@@ -70,7 +78,7 @@ class Engine:
         provide_temporary_folder(settings.data)
         synonyms = None
         if settings.synonyms is not None:
-            synonyms = parse_synonyms(settings.synonyms.read_text("utf-8").splitlines())
+            synonyms = read_synonyms(settings.synonyms)
         models, indexes = Models.of(settings), None
         if settings.cluster:
             from app.engine import cluster  # needs Ray

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from app import __version__
 from app.cli import app
-from app.cli.options import check_audit, check_synonyms
+from app.cli.options import check_audit
+from app.engine.engine import read_synonyms
 
 
 def run(*arguments: object) -> tuple[int, str]:
@@ -48,11 +49,13 @@ def test_reading_commands_make_no_data_folder(command: list[str], tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_files_of_settings_are_checked_before_models_load(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"TESSERA_AUDIT: .*/nowhere/a.jsonl cannot be written to"):
-        check_audit(tmp_path / "nowhere" / "a.jsonl")
-    with pytest.raises(ValueError, match=r"TESSERA_SYNONYMS: .*/nowhere cannot be read: No such"):
-        check_synonyms(tmp_path / "nowhere")
+def test_files_of_settings_are_named(tmp_path: Path) -> None:
+    check_audit(tmp_path / "made" / "audit.jsonl")
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"TESSERA_AUDIT: .*/file/a.jsonl cannot be written to"):
+        check_audit(tmp_path / "file" / "a.jsonl")
+    with pytest.raises(ValueError, match=r"TESSERA_SYNONYMS: .*/nowhere cannot be read: .*No such"):
+        read_synonyms(tmp_path / "nowhere")
 
 
 def test_the_version_is_printed() -> None:
