@@ -82,8 +82,8 @@ def parse_heading(cells: Sequence[str]) -> list[str]:
     """Parse the names of columns; ValueError without one of photos."""
     if not cells:
         return []
-    known = {*IMAGES, "split"}
-    columns = [cell.lower() if cell.lower() in known else cell for cell in cells]
+    reserved = {*IMAGES, "split"}
+    columns = [cell.lower() if cell.lower() in reserved else cell for cell in cells]
     find_column(columns, IMAGES)
     if repeated := [name for name in columns if name and columns.count(name) > 1]:
         raise ValueError(f"the column {repeated[0]!r} comes twice")
