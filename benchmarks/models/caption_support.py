@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
@@ -107,14 +106,15 @@ class Judge:
         if not query.parts:
             return -np.inf
         vectors = query.parts[0].vectors
-        scores = self.calibration.photos @ vectors.sum(0)  # (K,)
+        total = vectors.sum(0).numpy()
         usual = self.calibration.probabilities(
             PairKind.TEXT_IN_PHOTO,
-            scores,
-            vectors.sum(0, keepdim=True),
-            torch.tensor([len(vectors)]),
+            self.calibration.photos.numpy() @ total,
+            total[None],
+            np.array([len(vectors)]),
         )
-        return float(np.log(probability / (1 - probability)) - torch.logit(usual).mean())
+        odds = np.log(probability / (1 - probability))
+        return float(odds - np.log(usual / (1 - usual)).mean())
 
 
 def forms(word: Word) -> set[str]:

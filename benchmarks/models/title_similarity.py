@@ -106,8 +106,8 @@ class Titles:
         query = calibration.drop_terms(self.models.query(text), in_photos=False)
         if not query.parts:
             return NONE
-        scores = torch.from_numpy(sum_to_units(query.parts) @ self.units.T)  # (P, N)
-        probabilities = calibration.of_query(query, scores, in_photos=False).double().numpy()
+        scores = sum_to_units(query.parts) @ self.units.T  # (P, N)
+        probabilities = calibration.of_query(query, scores, in_photos=False).astype(np.float64)
         numbers = np.zeros(len(probabilities), np.int64)
         exact = np.zeros(len(probabilities))
         return Shortlist(self.documents.revisions, numbers, probabilities, exact)

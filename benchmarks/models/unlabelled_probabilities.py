@@ -214,13 +214,11 @@ def find_nothing(
     """
     queries, rows, truth, _ = choose_sides(split, PairKind.TEXT_IN_PHOTO)
     scores = score_all(matcher.matcher, queries, rows, "cpu")
-    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])
-    sizes = torch.tensor([len(bag) for bag in queries])
+    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries]).numpy()
+    sizes = np.array([len(bag) for bag in queries])
     likely, gone = np.zeros(len(queries)), np.zeros(len(queries))
     for best, out in ((likely, scores), (gone, np.where(truth, -np.inf, scores))):
-        highest = torch.from_numpy(out.max(0))
-        features = calibration.features(PairKind.TEXT_IN_PHOTO, highest, sums, sizes)
-        best[:] = torch.sigmoid(features @ calibration.coefficients[0]).numpy()
+        best[:] = calibration.probabilities(PairKind.TEXT_IN_PHOTO, out.max(0), sums, sizes)
     answered = truth.any(0)
     right = int((gone[answered] < line).sum())
     wrong = int((likely[answered] < line).sum())

@@ -12,7 +12,6 @@ import numkong
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from index.items import Collection
 from index.segments.rows import Numbers, Side, offsets_of
@@ -227,17 +226,11 @@ def probabilities(
     """
     if not scores.shape[1]:
         return np.empty(0)
-    parts = torch.from_numpy(scores)
     if role is not SentenceRole.ROWS_ARE_SENTENCES:
-        calibrated: Tensor = calibration.of_query(
-            query, parts, in_photos, None if gains is None else torch.from_numpy(gains)
-        )
+        calibrated = calibration.of_query(query, scores, in_photos, gains)
     else:
-        long = torch.from_numpy(sums())
-        counts = torch.from_numpy(sizes)
-        calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, parts[0], long, counts)
-    probable: NDArray[np.float64] = calibrated.double().numpy()
-    return probable
+        calibrated = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores[0], sums(), sizes)
+    return calibrated.astype(np.float64)
 
 
 def totals(scores: Array, terms: Sequence[QueryPart]) -> Array:

@@ -7,15 +7,17 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
 from models.scores import alignment
+from models.scores.kernels import Floats
 from models.scores.presence import Presence
+from models.scores.sentences import measure_lengths
 from models.text.queries import Query
 from models.types import Box, FragmentBag
+
+Numbers = NDArray[np.int64]
 
 
 class PairKind(Enum):
@@ -102,49 +104,55 @@ class Calibration:
         vectors[:, self.general :] = 0
         return replace(bag, vectors=vectors)
 
-    def features(self, kind: PairKind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+    def features(self, kind: PairKind, scores: Floats, sums: Floats, sizes: Numbers) -> Floats:
         """The values (N, 4) for the coefficients.
 
         Shapes: scores (N,), sums Σ_t s_t (N, D) and sizes T (N,); or (1, D) and (1,) where one
         text or photo has all the scores.
         """
-        references = self.photos
+        # Not by torch: its functions cost a search several times as much.
+        references = self.photos.numpy()
         if kind is PairKind.TEXT_AND_TEXT:
-            scores = -scores.clamp(-1, 1).arccos()
-            sums, references = F.normalize(sums.float(), dim=1), F.normalize(self.sentences, dim=1)
-        answered = torch.logsumexp(sums.float() @ references.T, dim=1)  # (N,) or (1,)
-        columns = (scores.float(), answered, sizes.float(), torch.ones(1))
-        return torch.stack([column.expand(len(scores)) for column in columns], dim=1)
+            scores = -np.arccos(scores.clip(-1, 1))
+            sums, references = _scale_to_one(sums), _scale_to_one(self.sentences.numpy())
+        answered = _log_sum_exp(sums @ references.T)  # (N,) or (1,)
+        features: Floats = np.empty((len(scores), 4), np.float32)
+        features[:, 0], features[:, 1], features[:, 2], features[:, 3] = scores, answered, sizes, 1
+        return features
 
-    def probabilities(self, kind: PairKind, scores: Tensor, sums: Tensor, sizes: Tensor) -> Tensor:
+    def probabilities(self, kind: PairKind, scores: Floats, sums: Floats, sizes: Numbers) -> Floats:
         """The probabilities (N,) of pairs of one kind; shapes as in `features`.
 
-        The logistic function is computed in double precision: in single its last bit depends on
-        which other pairs are computed with a pair, as vector instructions round differently.
+        The logistic function is computed in double precision, and term by term: in single its last
+        bit depends on which other pairs are computed with a pair, as vector instructions round
+        differently.
         """
-        features = self.features(kind, scores, sums, sizes).double()
-        return torch.sigmoid(features @ self.coefficients[kind.value].double()).float()
+        features = self.features(kind, scores, sums, sizes)
+        coefficients: NDArray[np.float64] = self.coefficients[kind.value].double().numpy()
+        terms = features * coefficients  # (N, 4)
+        return logistic(terms[:, 0] + terms[:, 1] + terms[:, 2] + terms[:, 3])
 
     def of_query(
-        self, query: Query, scores: Tensor, in_photos: bool, gains: Tensor | None = None
-    ) -> Tensor:
+        self, query: Query, scores: Floats, in_photos: bool, gains: Floats | None = None
+    ) -> Floats:
         """Probabilities (N,) of answers to a query, from its parts' scores (P, N).
 
         An answer is as probable as its least probable part; a negated part has 1 − p. Log odds of
         texts that are asked for rise by `gains` (N,), which words of the answers give.
         """
-        least = torch.ones(scores.shape[1])
+        least: Floats = np.ones(scores.shape[1], np.float32)
         parts = zip(query.parts, query.weights, query.conditions, scores, strict=True)
         text = PairKind.TEXT_IN_PHOTO
         for part, weight, condition, part_scores in parts:
             if condition is None:
-                sums, size = part.vectors.float().sum(0, keepdim=True), torch.tensor([len(part)])
+                vectors = part.vectors.numpy(force=True)
+                sums, size = vectors.sum(0, keepdims=True), np.array([len(vectors)])
                 probability = self.probabilities(kind_of(part, in_photos), part_scores, sums, size)
             else:
-                probability = torch.sigmoid(part_scores.double() + condition.bias).float()
+                probability = logistic(part_scores + np.float64(condition.bias))
             if gains is not None and weight > 0 and kind_of(part, in_photos) is text:
                 probability = raise_odds(probability, gains)
-            least = torch.minimum(least, probability if weight > 0 else 1 - probability)
+            least = np.minimum(least, probability if weight > 0 else 1 - probability)
         return least
 
     def score_of_odds(self, query: Query) -> float:
@@ -170,16 +178,42 @@ class Calibration:
             )
             for part, counting in zip(query.parts, query.countings, strict=True)
         ]
-        gains = torch.tensor([given / self.score_of_odds(query)]) if given else None
-        return float(self.of_query(query, torch.tensor(scores)[:, None], True, gains))
+        gains = np.array([given / self.score_of_odds(query)], np.float32) if given else None
+        column = np.array(scores, np.float32)[:, None]
+        return float(self.of_query(query, column, True, gains)[0])
 
 
-def raise_odds(probabilities: Tensor, gains: Tensor) -> Tensor:
+def logistic(log_odds: NDArray[np.float64]) -> Floats:
+    """Probabilities (N,) of log odds (N,).
+
+    >>> logistic(np.array([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    probabilities: NDArray[np.float64] = 1 / (1 + np.exp(np.minimum(-log_odds, 700)))
+    return probabilities.astype(np.float32)
+
+
+def raise_odds(probabilities: Floats, gains: Floats) -> Floats:
     """Probabilities (N,) with log odds raised by gains (N,); those without one stay to the bit.
 
-    >>> raise_odds(torch.tensor([0.5, 0.5]), torch.tensor([0.0, np.log(3)])).tolist()
+    >>> raise_odds(np.array([0.5, 0.5]), np.array([0.0, np.log(3)])).tolist()
     [0.5, 0.75]
     """
-    odds = probabilities.double() * gains.double().exp()
-    raised = odds / (1 - probabilities.double() + odds)
-    return torch.where(gains > 0, raised.float(), probabilities)
+    odds = probabilities * np.exp(gains, dtype=np.float64)
+    raised: Floats = (odds / (1 - probabilities + odds)).astype(np.float32)
+    return np.where(gains > 0, raised, probabilities)
+
+
+def _log_sum_exp(products: Floats) -> Floats:
+    """Logarithms log Σ_j exp(x_j) of each row (N,) of products (N, K)."""
+    highest: Floats = products.max(axis=1)
+    sums: Floats = highest + np.log(np.exp(products - highest[:, None]).sum(axis=1))
+    return sums
+
+
+def _scale_to_one(vectors: Floats) -> Floats:
+    """Vectors (N, D) at length one; zeros stay."""
+    scaled: Floats = (vectors / measure_lengths(vectors.astype(np.float64))[:, None]).astype(
+        np.float32
+    )
+    return scaled

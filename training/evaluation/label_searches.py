@@ -236,8 +236,7 @@ def measure_weak_line(world: LabelWorld, labels: Sequence[str]) -> WeakLine | No
         return None
     shown, right, precisions, recalls = 0, 0, [], []
     for label, query in zip(labels, world.ask(labels), strict=True):
-        scores = torch.from_numpy(world.score(query))
-        probable = world.calibration.of_query(query, scores, True).numpy()
+        probable = world.calibration.of_query(query, world.score(query), True)
         above, truth = probable >= find_weak_line(probable), world.has(label)
         hits = int((above & truth).sum())
         shown, right = shown + int(above.sum()), right + hits

@@ -40,8 +40,9 @@ def expected(calibration, kind, image, sentence):
         strength = (references @ other).logsumexp(0)
         return float((-a * (one @ other).arccos() + b * strength + c * len(sentence) + d).sigmoid())
     pair = PaddedBags.of([image.vectors]), PaddedBags.of([sentence.vectors])
-    sums, size = sentence.vectors.sum(0, keepdim=True), torch.tensor([len(sentence)])
-    return float(calibration.probabilities(kind, SCORES["sum_of_max"](*pair)[0], sums, size))
+    sums, size = sentence.vectors.sum(0, keepdim=True).numpy(), np.array([len(sentence)])
+    scores = SCORES["sum_of_max"](*pair)[0].numpy()
+    return float(calibration.probabilities(kind, scores, sums, size)[0])
 
 
 def test_keys_follow_one_another_by_score_then_id_then_position():

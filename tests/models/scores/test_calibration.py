@@ -28,6 +28,10 @@ def photo(*vectors):
     return FragmentBag(torch.tensor(vectors), (WHOLE_FRAME,) * len(vectors), labels)
 
 
+def floats(*values):
+    return np.array(values, np.float32)
+
+
 def sigmoid(x):
     return 1 / (1 + math.exp(-x))
 
@@ -39,7 +43,7 @@ def test_kinds_are_told_by_places():
 
 
 def test_a_probability_by_hand(calibration):
-    scores, sums, sizes = torch.tensor([3.0, -1.0]), torch.tensor([[1.0, 2.0]]), torch.tensor([4])
+    scores, sums, sizes = floats(3.0, -1.0), floats([1.0, 2.0]), np.array([4])
     answered = math.log(math.exp(1.0) + math.exp(4.0))
     expected = [sigmoid(score + 0.5 * answered - 0.25 * 4 + 2) for score in (3.0, -1.0)]
     found = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, sizes)
@@ -49,14 +53,14 @@ def test_a_probability_by_hand(calibration):
 def test_texts_and_texts_are_compared_by_angles_and_with_sentences(calibration):
     """A cosine of one half is an angle of π / 3."""
     features = calibration.features(
-        PairKind.TEXT_AND_TEXT, torch.tensor([0.5]), torch.tensor([[7.0, 0.0]]), torch.tensor([4])
+        PairKind.TEXT_AND_TEXT, floats(0.5), floats([7.0, 0.0]), np.array([4])
     )
     assert features[0].tolist() == pytest.approx([-math.pi / 3, math.sqrt(0.5), 4.0, 1.0])
 
 
 def test_rounding_makes_no_angle_impossible(calibration):
-    sums, sizes = torch.tensor([[1.0, 0.0]]), torch.tensor([4])
-    scores = torch.tensor([1.0 + 1e-6, 1.0, -1.0 - 1e-6])
+    sums, sizes = floats([1.0, 0.0]), np.array([4])
+    scores = floats(1.0 + 1e-6, 1.0, -1.0 - 1e-6)
     probable = calibration.probabilities(PairKind.TEXT_AND_TEXT, scores, sums, sizes)
     assert probable[0] == probable[1] > probable[2] > 0
 
@@ -67,8 +71,8 @@ def test_a_calibration_may_lack_texts(calibration):
 
 
 def test_each_row_may_have_sums_of_its_own(calibration):
-    scores, sums = torch.tensor([3.0, 3.0]), torch.tensor([[1.0, 2.0], [0.0, 0.0]])
-    sizes = torch.tensor([4, 2])
+    scores, sums = floats(3.0, 3.0), floats([1.0, 2.0], [0.0, 0.0])
+    sizes = np.array([4, 2])
     both = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, sizes)
     for row in range(2):
         here = slice(row, row + 1)
@@ -81,19 +85,19 @@ def test_each_row_may_have_sums_of_its_own(calibration):
 def test_an_answer_is_as_probable_as_its_least_probable_part(calibration):
     red, blue = text([1.0, 0.0]), text([0.0, 1.0])
     query = Query((red, blue), (2.0, -0.5))
-    scores = torch.tensor([[4.0, -4.0, 4.0], [-9.0, -9.0, 2.0]])
+    scores = floats([4.0, -4.0, 4.0], [-9.0, -9.0, 2.0])
     has_red, has_blue = (
         calibration.of_query(Query.of(part), own[None], in_photos=True)
         for part, own in zip((red, blue), scores, strict=True)
     )
-    expected = torch.minimum(has_red, 1 - has_blue)
+    expected = np.minimum(has_red, 1 - has_blue)
     assert calibration.of_query(query, scores, in_photos=True).tolist() == expected.tolist()
     assert expected.argmax() == 0
 
 
 def test_a_pair_has_the_probability_of_its_score(calibration):
     image, query = photo([1.0, 0.0], [0.0, 3.0]), Query.of(text([1.0, 0.0], [0.0, 1.0]))
-    expected = calibration.of_query(query, torch.tensor([[4.0]]), in_photos=True)
+    expected = calibration.of_query(query, floats([4.0]), in_photos=True)
     assert calibration.of_pair(image, query, "sum_of_max") == pytest.approx(expected.item())
     assert calibration.of_pair(image, Query((), ()), "sum_of_max") == 0
 
@@ -124,14 +128,14 @@ def test_terms_count_between_texts_and_photos_alone(calibration):
 
 def test_a_pair_has_the_same_probability_whatever_others_are_computed_with_it(calibration):
     """As on shards with parts of the hits, to the last bit."""
-    torch.manual_seed(0)
-    scores, sums = 2 * torch.randn(1001), torch.tensor([[1.0, 2.0]])
-    several = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, torch.tensor([4]))
+    scores = 2 * np.random.default_rng(0).standard_normal(1001, np.float32)
+    sums, size = floats([1.0, 2.0]), np.array([4])
+    several = calibration.probabilities(PairKind.TEXT_IN_PHOTO, scores, sums, size)
     alone = [
-        calibration.probabilities(PairKind.TEXT_IN_PHOTO, one, sums, torch.tensor([4]))
-        for one in scores.split(1)
+        calibration.probabilities(PairKind.TEXT_IN_PHOTO, one, sums, size)
+        for one in np.split(scores, len(scores))
     ]
-    assert torch.equal(several, torch.cat(alone))
+    assert np.array_equal(several, np.concatenate(alone))
 
 
 @pytest.mark.parametrize(

@@ -230,11 +230,10 @@ def make_pairs(
 ) -> LabelledPairs:
     """The pairs (row, query) of `chosen` (N, 2)."""
     row, query = chosen.T
-    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])  # (L, D)
-    sizes = torch.tensor([len(bag) for bag in queries])
-    pair_scores = torch.from_numpy(scores[row, query])
-    features = raw.features(kind, pair_scores, sums[query], sizes[query])
-    return LabelledPairs(kind, features, truth[row, query], short[query])
+    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries]).numpy()  # (L, D)
+    sizes = np.array([len(bag) for bag in queries])
+    features = raw.features(kind, scores[row, query], sums[query], sizes[query])
+    return LabelledPairs(kind, torch.from_numpy(features), truth[row, query], short[query])
 
 
 def choose_sides(

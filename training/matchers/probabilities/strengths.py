@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -129,16 +130,16 @@ def score_without_terms(
     D = matcher.general
     text_bags = embed(matcher.embed_sentences, list(texts), progress, "texts")
     vectors = [bag.vectors[:, :D] for bag in text_bags]
-    scores = torch.from_numpy(score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score))
-    sums = torch.stack([fragments.sum(0) for fragments in vectors])  # (L, D)
-    sizes = torch.tensor([len(fragments) for fragments in vectors])
+    scores = score_matrix([bag[:, :D] for bag in bags], vectors, matcher.score)
+    sums = torch.stack([fragments.sum(0) for fragments in vectors]).numpy()  # (L, D)
+    sizes = np.array([len(fragments) for fragments in vectors])
     general_calibration = replace(calibration, photos=calibration.photos[:, :D])
     logits = [
         general_calibration.features(PairKind.TEXT_IN_PHOTO, column, total[None], size[None])
-        @ general_calibration.coefficients[PairKind.TEXT_IN_PHOTO.value]
+        @ general_calibration.coefficients[PairKind.TEXT_IN_PHOTO.value].numpy()
         for column, total, size in zip(scores.T, sums, sizes, strict=True)
     ]
-    return torch.stack(logits, 1)
+    return torch.from_numpy(np.stack(logits, 1))
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:

@@ -104,9 +104,9 @@ def find_chance(
     queries = photos if kind is PairKind.PHOTO_IN_PHOTO else sentences
     rows = sentences if kind is PairKind.TEXT_AND_TEXT else photos
     scores = score_references(kind, queries, rows, score)  # (K, L)
-    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries])
-    sizes = torch.tensor([len(bag) for bag in queries])
-    features = raw.features(kind, torch.zeros(len(queries)), sums, sizes)[:, 1:].double()  # (L, 3)
+    sums = torch.stack([bag.vectors.float().sum(0) for bag in queries]).numpy()
+    sizes, none = np.array([len(bag) for bag in queries]), np.zeros(len(queries), np.float32)
+    features = torch.from_numpy(raw.features(kind, none, sums, sizes)[:, 1:]).double()  # (L, 3)
     medians = torch.from_numpy(np.nanmedian(scores, axis=0))  # (L,)
     level = torch.linalg.lstsq(features, medians[:, None], driver="gelsd").solution[:, 0]
     residuals = scores - (features @ level).numpy()

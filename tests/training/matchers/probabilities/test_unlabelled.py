@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -32,9 +33,9 @@ def references(scale=1.0):
 
 
 def probability(calibration, score, bag):
-    sums, sizes = bag.vectors.sum(0, keepdim=True), torch.tensor([len(bag)])
-    kind = PairKind.TEXT_IN_PHOTO
-    return float(calibration.probabilities(kind, torch.tensor([score]), sums, sizes))
+    sums, sizes = bag.vectors.sum(0, keepdim=True).numpy(), np.array([len(bag)])
+    kind, scores = PairKind.TEXT_IN_PHOTO, np.array([score], np.float32)
+    return float(calibration.probabilities(kind, scores, sums, sizes)[0])
 
 
 def test_log_odds_are_spreads_above_chance():
