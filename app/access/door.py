@@ -185,17 +185,18 @@ async def admit(
     needed = next(Role(scope) for scope in security_scopes.scopes if scope != UNBOUND)
     request.state.needed = needed  # for the audit
     caller = await door.caller(request, key, session, needed)
-    if caller is not ANYONE:
-        note(**_describe(caller))
-        _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
-    if request.query_params:
-        _check_parameters(request)
-    await _check_body(request)
     request.state.caller = caller
     name = name_payer(request)
     rate = caller.rate_limit or door.settings.rate_limit
     at_once = caller.concurrency_limit or door.settings.concurrency_limit
-    with door.quotas.request(name, rate, at_once):
+    if caller is not ANYONE:
+        note(**_describe(caller))
+    with door.quotas.request(name, rate, at_once):  # what is refused counts as well
+        if caller is not ANYONE:
+            _check(caller, needed, unbound=UNBOUND in security_scopes.scopes)
+        if request.query_params:
+            _check_parameters(request)
+        await _check_body(request)
         yield caller
 
 

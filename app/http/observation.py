@@ -81,6 +81,8 @@ class ObservationMiddleware:
                 status = HTTPStatus.SERVICE_UNAVAILABLE.value  # the service ends
                 raise
             finally:
+                if scope.get("state", {}).get("cut"):
+                    status = HTTPStatus.SERVICE_UNAVAILABLE.value
                 _note(scope, status, perf_counter() - start, facts)
                 self._add_to_audit(scope, status, facts)
 

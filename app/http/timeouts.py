@@ -124,8 +124,10 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer an interrupted request, unless its answer has begun."""
-        if not self.started:
+        """Answer an interrupted request; of one whose answer has begun, note that it was cut."""
+        if self.started:
+            scope.setdefault("state", {})["cut"] = True  # for the log and the metrics
+        else:
             detail = "the service ends; send the request again once it is back"
             path, headers = scope["path"], {"Retry-After": "1", "Connection": "close"}
             ending = problem(KINDS[Unavailable], detail, path, **headers)

@@ -4,8 +4,8 @@
 
 Every query is asked twice in a row: cold, after 128 MB of other memory were read, and warm. `index`
 is the engine with embedded queries, `HTTP` a service on 127.0.0.1 with its models, links and JSON,
-for the same numbers of words. A stage's floor is the bytes that it reads over the bandwidth of one
-thread. Stores are kept in --work, and results are a line of --out.
+for the same numbers of words, asked by another process. A stage's floor is the bytes that it reads
+over the bandwidth of one thread. Stores are kept in --work, and results are a line of --out.
 """
 
 from __future__ import annotations
@@ -100,8 +100,11 @@ class Watch:
         return time_call
 
 
-def measure(ask: Callable[[Any], object], queries: Sequence[Any], watch: Watch) -> dict[str, Any]:
-    """Ask queries cold and warm; return the median milliseconds of each stage."""
+def measure(ask: Callable[[Any], float], queries: Sequence[Any], watch: Watch) -> dict[str, Any]:
+    """Ask queries cold and warm; return the median milliseconds of each stage.
+
+    `ask` returns those by the clock.
+    """
     other, taken = np.ones(OTHER), defaultdict[str, list[float]](list)
     ask(queries[0])
     for query in queries[1:]:
@@ -109,9 +112,8 @@ def measure(ask: Callable[[Any], object], queries: Sequence[Any], watch: Watch) 
             if state == "cold":
                 other.sum()
             watch.spent.clear()
-            begun, before = time.perf_counter(), time.process_time()
-            ask(query)
-            taken[f"{state} clock"].append(1_000 * (time.perf_counter() - begun))
+            before = time.process_time()
+            taken[f"{state} clock"].append(ask(query))
             taken[f"{state} process"].append(1_000 * (time.process_time() - before))
             for name, spent in watch.spent.items():
                 taken[f"{state} {name}"].append(spent)
@@ -123,10 +125,16 @@ def measure_index(source: GrownCollection, asked: argparse.Namespace) -> dict[st
     engine, watch, kinds = Tessera(), Watch(), dict[str, Any]()
     store(engine, source, asked.work, TimeLimits())
     engine.open(source, place(engine, source, asked.work))
+
+    def ask(query: Any) -> float:
+        begun = time.perf_counter()
+        engine.search(query, 10)
+        return 1_000 * (time.perf_counter() - begun)
+
     for kind in KINDS:
         queries = questions.read(source.real, kind, asked.queries)
         with watch.over(INDEX):
-            kinds[kind] = measure(lambda query: engine.search(query, 10), queries, watch)
+            kinds[kind] = measure(ask, queries, watch)
         kinds[kind]["bytes"] = count_bytes(engine, source, kind)
     engine.close()
     return kinds
@@ -162,22 +170,20 @@ def count_read(structure: Structure, every: int) -> int:
 
 def measure_http(source: GrownCollection, asked: argparse.Namespace) -> dict[str, Any]:
     """Stages of answers over HTTP, with a new text each time."""
-    import httpx
-
     from app.settings import Settings
+    from benchmarks.service import client_process
     from benchmarks.service.sentence_search import serve
 
     engine, watch, kinds = open_service(source, asked.work), Watch(), dict[str, Any]()
     settings = Settings(captioner=None, region_captioner=None, grounder=None)
     engine.serve()
-    with serve(settings, engine) as address, httpx.Client(base_url=address, timeout=60) as client:
-
-        def ask(text: str) -> None:
-            client.post("/search/image", json={"text": text, "limit": 10}).raise_for_status()
-
+    with (
+        serve(settings, engine) as address,
+        client_process.connect(address, "/search/image") as post,
+    ):
         for kind, texts in read_texts(source.real, asked.queries).items():
             with watch.over(HTTP):
-                kinds[kind] = measure(ask, texts, watch)
+                kinds[kind] = measure(lambda text: post({"text": text, "limit": 10}), texts, watch)
     engine.close()
     return kinds
 
@@ -241,7 +247,8 @@ SAYS = (
     "medians: cold, after 128 MB of other memory were read, and warm, when the same query is asked "
     "again. Stages are the processor's time of one thread; a floor is the bytes that a stage reads "
     "over the bandwidth of one thread, {read_one:.1f} GB/s, for 12 and for 2 words. Over HTTP, a "
-    "warm query's vectors are remembered, and the rest is that of the process, with the client. "
+    "warm query's vectors are remembered, the rest is that of the service's process, and the "
+    "client is another one. "
     "The machine's load was {load:.0f} on {cores} cores of {processor}."
 )
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 
-import httpx
 import torch
 import uvicorn
 
@@ -32,6 +31,7 @@ from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.main import create_app
 from app.settings import Settings
+from benchmarks.service import client_process
 from index.search.requests import Request
 
 TOGETHER, LIMIT = 5, 10  # sentences of an item, and hits
@@ -62,13 +62,11 @@ def main() -> None:
         report_first(engine, stored[::100])
         with (
             serve(settings, engine) as address,
-            httpx.Client(base_url=address, timeout=60) as client,
+            client_process.connect(address, "/search/text") as post,
         ):
             body = {"limit": LIMIT}
             report(
-                "HTTP, with embedding and links",
-                asked,
-                lambda text: client.post("/search/text", json=body | {"text": text}),
+                "HTTP, with embedding and links", asked, lambda text: post(body | {"text": text})
             )
         engine.close()
 

@@ -35,6 +35,14 @@ def test_a_key_has_so_many_requests_in_a_while_and_others_have_theirs(
     assert client.get("/items", headers={"x-api-key": other}).status_code == 200
 
 
+def test_what_a_role_refuses_counts_as_well(settings: Settings, client: TestClient) -> None:
+    reader, key = make_key("reader", Role.READ, rate_limit="2/hour")
+    add_key(settings.keys_file, key)
+    asked = {"headers": {"x-api-key": reader}}
+    statuses = [client.delete("/items/a", **asked).status_code for _ in range(3)]
+    assert statuses == [403, 403, 429]
+
+
 def test_addresses_have_the_limit_where_there_are_no_keys(
     settings: Settings, engine: Engine
 ) -> None:

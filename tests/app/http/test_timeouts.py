@@ -113,6 +113,11 @@ def test_an_import_that_pauses_is_told_so_and_keeps_what_came(impatient, engine:
 
 @pytest.mark.parametrize("impatient", [{"idle_seconds": 60}], indirect=True)
 def test_a_server_that_ends_answers_what_it_cuts_off(impatient, engine, caplog) -> None:
+    def count() -> float:
+        labels = {"method": "POST", "route": "/items", "status": "503"}
+        return OWN.get_sample_value("tessera_http_requests_total", labels) or 0.0
+
+    before = count()
     line = b'{"id": "a", "sentences": ["red"]}\n{"id": "b"'
     with connect(impatient) as search, connect(impatient) as lines:
         search.sendall(SEARCH + b"Content-Length: 100\r\n\r\n{")
@@ -126,6 +131,7 @@ def test_a_server_that_ends_answers_what_it_cuts_off(impatient, engine, caplog) 
     assert b"retry-after: 1\r\n" in answer.lower()
     assert b"the service ends" in answer
     assert [record.message for record in caplog.records if record.exc_info] == []
+    assert count() == before + 1, "the import, whose answer had begun with 200"
     assert engine.catalog.get(engine.open("default"), "a").sentences == ("red",)
 
 
