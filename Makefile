@@ -29,10 +29,10 @@ wheel: $(VENV)/uv.stamp  ## Build the package into dist/, which can be installed
 	$(BIN)/uv build --quiet --wheel --out-dir dist
 
 test: check  ## Format, lint, types, imports and the normal tests
-	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "not system and not slow and not gpu and not cluster" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 tests: $(VENV)/test.stamp  ## The normal and the system tests in one run, without `check`
-	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile --durations 25
+	$(BIN)/pytest -m "not slow and not gpu and not cluster" --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 25
 
 check: $(VENV)/test.stamp  ## Format, lint, types and import contracts
 	$(BIN)/ruff format --check
@@ -46,7 +46,7 @@ format: $(VENV)/test.stamp  ## Put the code in form
 	$(BIN)/ruff check --fix
 
 test-system: $(VENV)/test.stamp  ## The tests that start services, browsers and databases
-	$(BIN)/pytest -m "system and not slow and not gpu and not cluster" --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "system and not slow and not gpu and not cluster" --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 test-cluster: $(VENV)/test.stamp  ## The tests that need a Ray cluster, which they start
 	$(BIN)/pytest -m "cluster and not slow" --timeout 600

@@ -19,7 +19,7 @@ PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's librar
 
 
 def import_torch(settings: Settings) -> None:
-    """Import torch once; on a CPU, without the libraries of GPUs, and with threads that sleep.
+    """Import torch once; on a CPU, without the libraries of GPUs.
 
     torch preloads every installed CUDA, and FAISS's package for GPUs brings another version: 214 MB
     (decision 0021). Its threads spin for milliseconds after each product, on processors that
