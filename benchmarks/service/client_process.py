@@ -1,4 +1,4 @@
-"""A client in a process of its own, whose work is not the service's."""
+"""A client in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 @contextmanager
 def connect(address: str, path: str) -> Iterator[Callable[[dict[str, Any]], float]]:
-    """Give a function that posts JSON, and returns the milliseconds until the whole answer."""
+    """Give a function that posts JSON; it returns the milliseconds taken."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_post_each, args=(theirs, address, path), daemon=True)

@@ -17,7 +17,7 @@ from tests.processes.waiting import eventually
 
 
 def end_claims(folder: Path, webhook: str) -> None:
-    """As if a minute had gone by, after which another process may deliver."""
+    """As if the minute of a claim had gone by."""
     with closing(Catalog.in_folder(folder)) as catalog, catalog.writer.begin() as connection:
         for delivery in list_deliveries(connection, webhook):
             put_delivery(connection, replace(delivery, due=0.0))
