@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 @contextmanager
 def connect(address: str, path: str) -> Iterator[Callable[[dict[str, Any]], float]]:
-    """Give a function that posts JSON; it returns the milliseconds taken."""
+    """Give a function for posting JSON; it returns the milliseconds."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_post_each, args=(theirs, address, path), daemon=True)
@@ -35,7 +35,7 @@ def connect(address: str, path: str) -> Iterator[Callable[[dict[str, Any]], floa
 
 
 def _post_each(pipe: Connection, address: str, path: str) -> None:
-    """Post what comes over one connection, until the pipe ends."""
+    """Post bodies over one connection, until the pipe ends."""
     client = HTTPConnection(urlsplit(address).netloc, timeout=SECONDS)
     headers = {"Content-Type": "application/json"}
     with suppress(EOFError):
