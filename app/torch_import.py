@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,28 +17,25 @@ if TYPE_CHECKING:
 PACKAGES = f"{os.sep}nvidia{os.sep}"  # a folder of site-packages: CUDA's libraries
 
 
-def import_torch(settings: Settings) -> None:
+def import_torch(device: str) -> None:
     """Import torch once; on a CPU, without the libraries of GPUs.
 
     torch preloads every installed CUDA, and FAISS's package for GPUs brings another version: 214 MB
-    (decision 0021). Its threads spin for milliseconds after each product, on processors that
-    searches need; only where torch runs the networks of photos that pays.
+    (decision 0021).
     """
     if "torch" in sys.modules:
         return
-    if settings.device != "cpu":
+    if device != "cpu":
         import torch
 
         return
-    if settings.inference != "torch" and find_spec("openvino") is not None:
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     with _hidden_packages():
         import torch  # noqa: F401
 
 
 def create_app(settings: Settings) -> FastAPI:
     """See app.main.create_app, for a new process."""
-    import_torch(settings)
+    import_torch(settings.device)
     from app import main
 
     return main.create_app(settings)

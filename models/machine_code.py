@@ -17,10 +17,11 @@ FINITE = {"nnan", "nsz"}  # for numpy's rounding, of finite numbers
 def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
     """Machine code, cached on disk if possible; it releases the GIL.
 
+    Division by zero gives infinity or NaN: a check of each divisor keeps loops from vectors.
     Where loops call it, it becomes a part of them: else a process that compiles them would run
     other code of it than one that reads them from disk, and sums would differ in their last digits.
     """
-    compiled = partial(njit, nogil=True, fastmath=flags, inline="always")
+    compiled = partial(njit, nogil=True, fastmath=flags, inline="always", error_model="numpy")
     try:
         return compiled(function, cache=True)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no writable folder for its cache

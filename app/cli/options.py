@@ -108,7 +108,7 @@ def plain_errors() -> Iterator[None]:
 def load_models(settings: Settings) -> Models:
     """Load the models of the settings; errors are those of `check`."""
     check(settings)
-    torch_import.import_torch(settings)
+    torch_import.import_torch(settings.device)
     from app.engine.inference import Models
 
     return Models.of(settings)
@@ -145,7 +145,7 @@ def load_engine(settings: Settings, *, adopt: bool = False) -> Engine:
     With `adopt`, it takes over a data folder and pictures that belong to another catalog.
     """
     check(settings)
-    torch_import.import_torch(settings)
+    torch_import.import_torch(settings.device)
     from app.engine.engine import Engine
 
     return Engine.load(settings, adopt=adopt)

@@ -162,7 +162,7 @@ def _load_and_serve(
         if model is not None:
             settings, model = chosen_model.prepare(model, settings)
             chosen_model.refuse_workers(model, settings.workers)
-        torch_import.import_torch(settings)
+        torch_import.import_torch(settings.device)
         from app.cli.demos import index_meanwhile
 
         engine, shown, sources = _load(settings, demo, adopt=adopt)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float32]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
 Numbers = NDArray[np.int64]
 
-MOST = 32  # tokens of a text from which on torch is as quick
+MOST = 64  # tokens of a text from which on torch is as quick
 FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
 # As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
@@ -56,7 +56,9 @@ class PackedWeights:
     """The weights of layers in half precision, in the order in which loops read them."""
 
     def __init__(self, layers: Sequence[PackedLayer]) -> None:
-        """Copy the layers' weights."""
+        """Copy the layers' weights; as many threads as torch has here share texts."""
+        # Later torch may have others: FAISS sets OpenMP's to one in each thread that searches.
+        self._threads = torch.get_num_threads()
         self._heads = layers[0].heads
         maps = [
             [(layer.query, layer.key, layer.value), (layer.mix,), (layer.widen,), (layer.narrow,)]
@@ -85,13 +87,12 @@ class PackedWeights:
 
         _, firsts = np.unique(ends[:-1] // SHARE, return_index=True)
         parts = [*pairwise([*firsts.tolist(), len(lengths)])]
-        choose_workers().map(pass_part, parts)
+        self.choose_workers().map(pass_part, parts)
         return torch.from_numpy(states)
 
-
-def choose_workers() -> Workers:
-    """The threads for texts, as nice as the caller."""
-    return make_workers(torch.get_num_threads(), os.getpriority(os.PRIO_PROCESS, 0))
+    def choose_workers(self) -> Workers:
+        """The threads for texts, as nice as the caller."""
+        return make_workers(self._threads, os.getpriority(os.PRIO_PROCESS, 0))
 
 
 @cache
@@ -113,51 +114,62 @@ def stack(layers: Iterable[Sequence[Tensor]]) -> Floats:
     return rows
 
 
-@intrinsic
-def multiply_tile(_typing, _many, _block, _first, _step, _count, _out, _out_step, _later, _bytes):  # type: ignore[no-untyped-def]
-    """Multiply a block of weights with 1 to TOKENS tokens.
+def make_tile(kind: Any) -> Any:
+    """Make `multiply_tile` for blocks of a kind of numbers, HALVES or SINGLES."""
 
-    The arguments are how many tokens, the addresses of the block and of the first token, the bytes
-    of a token, the number of inputs, the address of the first output, the bytes from a token's
-    outputs to the next one's, and an address from which some bytes an input are loaded for later.
-    """
+    @intrinsic
+    def multiply_tile(  # type: ignore[no-untyped-def]
+        _typing, _many, _block, _first, _step, _count, _out, _out_step, _later, _bytes
+    ):
+        """Multiply a block with 1 to TOKENS tokens.
 
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        many, block, first, step, count, out, out_step, *later = arguments
-        after = builder.append_basic_block("multiplied")
-        choice = builder.switch(many, after)
-        for tokens in range(1, TOKENS + 1):
-            case = builder.append_basic_block("tokens")
-            choice.add_case(LONG(tokens), case)
-            builder.position_at_end(case)
-            sums = write_loop(builder, block, [first, step, count], tokens, later)
-            for at, total in enumerate(sums):
-                number, vector = divmod(at, VECTORS)
-                row = builder.add(out, builder.mul(out_step, LONG(number)))
-                builder.store(total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4)
-            builder.branch(after)
-        builder.position_at_end(after)
-        return context.get_dummy_value()
+        The arguments are how many tokens, the addresses of the block and of the first token, the
+        bytes of a token, the number of inputs, the address of the first output, the bytes from a
+        token's outputs to the next one's, and an address from which some bytes an input are loaded
+        for later.
+        """
 
-    return types.void(*[types.intp] * 9), generate
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            many, block, first, step, count, out, out_step, *later = arguments
+            after = builder.append_basic_block("multiplied")
+            choice = builder.switch(many, after)
+            for tokens in range(1, TOKENS + 1):
+                case = builder.append_basic_block("tokens")
+                choice.add_case(LONG(tokens), case)
+                builder.position_at_end(case)
+                sums = write_loop(builder, kind, block, [first, step, count], tokens, later)
+                for at, total in enumerate(sums):
+                    number, vector = divmod(at, VECTORS)
+                    row = builder.add(out, builder.mul(out_step, LONG(number)))
+                    builder.store(
+                        total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4
+                    )
+                builder.branch(after)
+            builder.position_at_end(after)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 9), generate
+
+    return multiply_tile
 
 
 def write_loop(
-    builder: Any, block: Any, inputs: Sequence[Any], tokens: int, later: Sequence[Any]
+    builder: Any, kind: Any, block: Any, inputs: Sequence[Any], tokens: int, later: Sequence[Any]
 ) -> list[Any]:
     """Write a loop over inputs; returns each token's sums."""
     (first, step, count), (address, size) = inputs, later
+    long = 2 if kind == HALVES else 4  # bytes of a number of the block
     before, loop = builder.block, builder.append_basic_block("input")
     builder.branch(loop)
     builder.position_at_end(loop)
     number, *sums = (builder.phi(kind) for kind in (LONG, *[SINGLES] * (tokens * VECTORS)))
-    row = builder.add(block, builder.mul(number, LONG(2 * BLOCK)))
+    row = builder.add(block, builder.mul(number, LONG(long * BLOCK)))
     weights = [
-        builder.fpext(
-            builder.load(pointer(builder, HALVES, row, 2 * LANES * vector), align=2), SINGLES
-        )
+        builder.load(pointer(builder, kind, row, long * LANES * vector), align=long)
         for vector in range(VECTORS)
     ]
+    if kind == HALVES:
+        weights = [builder.fpext(weight, SINGLES) for weight in weights]
     load_for_later(builder, builder.add(address, builder.mul(number, size)))
     added = []
     for token in range(tokens):
@@ -191,6 +203,9 @@ def load_for_later(builder: Any, address: Any) -> None:
         builder.call(function, [place, INTEGER(0), INTEGER(2), INTEGER(1)])
 
 
+multiply_halves, multiply_singles = make_tile(HALVES), make_tile(SINGLES)
+
+
 def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
     """A pointer to some bytes behind an address."""
     return builder.inttoptr(builder.add(address, LONG(offset)), kind.as_pointer())
@@ -210,7 +225,7 @@ def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> No
         block = weights.ctypes.data + size * number
         for part in range(parts):
             first, end = N * part // parts, N * (part + 1) // parts
-            multiply_tile(
+            multiply_halves(
                 end - first,
                 block,
                 tokens.ctypes.data + 4 * inputs * first,
@@ -227,21 +242,36 @@ def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> No
 
 
 @compile_loop
-def share(query: Floats, keys: Floats, shares: Floats) -> None:
-    """Write softmax(K q / √d) to shares (N,), for q (d,) and K (N, d)."""
-    N, size = keys.shape
-    scale, most, total = np.float32(1 / math.sqrt(size)), np.float32(-np.inf), np.float32(0)
-    for n in range(N):
-        product = np.float32(0)
-        for c in range(size):
-            product += query[c] * keys[n, c]
-        shares[n] = scale * product
-        most = max(most, shares[n])
-    for n in range(N):
-        shares[n] = np.exp(shares[n] - most)
-        total += shares[n]
-    for n in range(N):
-        shares[n] /= total
+def share(products: Floats) -> None:
+    """Write softmax(x) of products x (N,) to them."""
+    most, total = np.float32(-np.inf), np.float32(0)
+    for n in range(len(products)):
+        most = max(most, products[n])
+    for n in range(len(products)):
+        products[n] = np.exp(products[n] - most)
+        total += products[n]
+    for n in range(len(products)):
+        products[n] /= total
+
+
+@compile_loop
+def multiply_block(tokens: Floats, block: Floats, out: Floats) -> None:
+    """Write tokens (N, I) times blocks (B, I, BLOCK) to out (N, B · BLOCK), rows of any step."""
+    step, out_step = tokens.strides[0], out.strides[0]
+    for number in range(len(block)):
+        address = block[number].ctypes.data
+        for first in range(0, len(tokens), TOKENS):
+            multiply_singles(
+                min(TOKENS, len(tokens) - first),
+                address,
+                tokens.ctypes.data + step * first,
+                step,
+                block.shape[1],
+                out.ctypes.data + out_step * first + 4 * BLOCK * number,
+                out_step,
+                address,
+                0,
+            )
 
 
 @compile_loop
@@ -249,17 +279,34 @@ def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
     """Write softmax(Q Kᵀ / √d) V of each head and text to out (N, H), of parts (N, 3H)."""
     H = out.shape[1]
     size = H // heads
-    shares = np.empty(len(parts), np.float32)
-    out[:] = 0
+    scale = np.float32(1 / math.sqrt(size))
+    wide = (size + BLOCK - 1) // BLOCK
     for text in range(len(ends) - 1):
         first, end = ends[text], ends[text + 1]
+        N = end - first
+        long = (N + BLOCK - 1) // BLOCK
+        keys, values = (
+            np.zeros((long, size, BLOCK), np.float32),
+            np.zeros((wide, N, BLOCK), np.float32),
+        )
+        shares, found = (
+            np.empty((N, long * BLOCK), np.float32),
+            np.empty((N, wide * BLOCK), np.float32),
+        )
         for head in range(0, H, size):
-            keys = parts[first:end, H + head : H + head + size]
-            for i in range(first, end):
-                share(parts[i, head : head + size], keys, shares)
-                for j in range(first, end):
-                    for c in range(head, head + size):
-                        out[i, c] += shares[j - first] * parts[j, 2 * H + c]
+            of_keys = parts[first:end, H + head : H + head + size]
+            of_values = parts[first:end, 2 * H + head : 2 * H + head + size]
+            for n in range(N):
+                for c in range(size):
+                    keys[n // BLOCK, c, n % BLOCK] = scale * of_keys[n, c]
+                    values[c // BLOCK, n, c % BLOCK] = of_values[n, c]
+            multiply_block(parts[first:end, head : head + size], keys, shares)
+            for n in range(N):
+                share(shares[n, :N])
+            multiply_block(shares[:, :N], values, found)
+            for n in range(N):
+                for c in range(size):
+                    out[first + n, head + c] = found[n, c]
 
 
 @compile_loop

@@ -36,6 +36,7 @@ LAYER = {
     "done": "output.LayerNorm",
 }
 SQUARED = 2**20  # pieces of a pass, padded: attention takes 50 MB for them
+FEW = 8  # tokens up to which another thread takes as long as it saves
 WORDS_KEPT = 50_000  # about 75 MB
 UNKNOWN = 0  # the index of every word that the vocabulary lacks
 
@@ -251,9 +252,9 @@ class Layers(nn.ModuleList):
         self._short: PackedWeights | None = None
 
     @property
-    def quick(self) -> bool:
-        """Whether short texts pass by compiled loops."""
-        return self._short is not None and not self.training
+    def quick(self) -> PackedWeights | None:
+        """What passes short texts by compiled loops, if they do."""
+        return None if self.training else self._short
 
     def quicken(self) -> None:
         """Copy the weights for short texts, on a processor with the instructions.
@@ -303,8 +304,10 @@ def pass_each(networks: Sequence[Layers], tokens: Tensor, mask: Tensor) -> list[
         with torch.inference_mode(inference), torch.set_grad_enabled(grad):
             return cast(Tensor, layers(tokens, mask))
 
-    if all(layers.quick for layers in networks):
-        return short_texts.choose_workers().map(pass_one, networks)
+    quick = networks[0].quick
+    if quick is not None and all(layers.quick for layers in networks):
+        alone = len(tokens) <= FEW
+        return quick.choose_workers().map(pass_one, networks, alone=alone)
     return [layers(tokens, mask) for layers in networks]
 
 

@@ -20,6 +20,7 @@ from app.engine.engine import Engine
 from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
+from app.telemetry.logs import POOL, ROOMS
 from tests import shops
 from tests.processes.listening import listen
 from tests.stored_items import put
@@ -54,13 +55,18 @@ NIGHT = CUP | {
 }
 
 
+def _level(logger: str) -> int:
+    return logging.getLogger(logger).level
+
+
 @pytest.fixture(autouse=True)
 def same_logs() -> Iterator[None]:
-    """Take away the log handlers of commands run inside a test."""
+    """Take back the log handlers and levels of commands run inside a test."""
     root = logging.getLogger()
-    level, before = root.level, list(root.handlers)
+    before, levels = list(root.handlers), {name: _level(name) for name in ("", *ROOMS, POOL)}
     yield
-    root.setLevel(level)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
     for handler in set(root.handlers).difference(before):
         root.removeHandler(handler)
 

@@ -115,8 +115,7 @@ def test_a_service_loads_no_cuda_but_torchs_own_and_no_compiler_and_transformers
     script = (
         "import pathlib, re, sys\n"
         "from app import torch_import\n"
-        "from app.settings import Settings\n"
-        "torch_import.import_torch(Settings())\n"
+        "torch_import.import_torch('cpu')\n"
         "import app.main, torch\n"
         "maps = pathlib.Path('/proc/self/maps').read_text()\n"
         "loaded = set(re.findall(r'libcublasLt[.]so[.](\\d+)', maps))\n"

@@ -106,10 +106,18 @@ def test_texts_do_not_see_each_other(layers):
 def test_threads_share_texts(layers, threads, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     packed = short_texts.PackedWeights(layers)
-    lengths = [3, 32, 31, 1, 32, 7, 2, 32, 32, 16, 5]
+    lengths = [3, 32, 31, 1, 32, 7, 2, 64, 32, 16, 5]
     tokens = tokens_of(lengths)
     alone = [packed(part, [len(part)]) for part in tokens.split(lengths)]
     assert torch.equal(packed(tokens, lengths), torch.cat(alone))
+
+
+def test_a_thread_that_has_searched_shares_texts_as_before(layers, monkeypatch):
+    """FAISS sets OpenMP's threads of that thread to one, and torch's are the same."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    packed = short_texts.PackedWeights(layers)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert packed.choose_workers().threads == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
