@@ -9,7 +9,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 NO_HEAD = -1
+SHORT = 1_000  # characters of a text whose words are remembered
 
 
 class Placed(NamedTuple):
@@ -132,10 +133,16 @@ def forgetting(nlp: Language) -> Iterator[None]:
 def parse(text: str) -> ParsedSentence:
     """Split a text into words; punctuation is no word.
 
+    Short texts are remembered: those of queries are read, corrected and embedded one after another.
     Raises ValueError for a text without a word, or over the limits of models.text.limits. A long
     run without spaces is read as several, see models.text.limits.cut_runs. Runs of scripts without
     spaces are divided (models.text.segmentation), in a text of at most MOST_WORDS words then.
     """
+    return remember_words(text) if len(text) <= SHORT else split_words(text)
+
+
+def split_words(text: str) -> ParsedSentence:
+    """Split a text into words, see `parse`."""
     refuse_huge(text)
     with forgetting(tokenizer()):
         runs = [(start, t.text) for t, start in tokens(tokenizer(), text) if is_word(t)]
@@ -148,6 +155,9 @@ def parse(text: str) -> ParsedSentence:
         words = runs
     placed = (Word(word, Span(start, start + len(word))) for start, word in words)
     return ParsedSentence(text, tuple(placed))
+
+
+remember_words = lru_cache(maxsize=256)(split_words)
 
 
 def divide_run(start: int, run: str, language: str) -> Iterator[tuple[int, str]]:
