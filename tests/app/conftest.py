@@ -61,7 +61,7 @@ def _level(logger: str) -> int:
 
 @pytest.fixture(autouse=True)
 def same_logs() -> Iterator[None]:
-    """Take back the log handlers and levels of commands run inside a test."""
+    """Take back log handlers and levels of commands run inside tests."""
     root = logging.getLogger()
     before, levels = list(root.handlers), {name: _level(name) for name in ("", *ROOMS, POOL)}
     yield

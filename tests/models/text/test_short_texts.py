@@ -113,7 +113,7 @@ def test_threads_share_texts(layers, threads, monkeypatch):
 
 
 def test_a_thread_that_has_searched_shares_texts_as_before(layers, monkeypatch):
-    """FAISS sets OpenMP's threads of that thread to one, and torch's are the same."""
+    """FAISS leaves torch one thread there."""
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     packed = short_texts.PackedWeights(layers)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
