@@ -22,6 +22,7 @@ from models.scores.presence import Presence
 from models.text import parsing, query_drafts, reading
 from models.text.queries import Query
 from models.text.query_drafts import Reader
+from models.text.spelling import vocabulary
 from models.text.words import quicken
 from models.types import Box, FragmentBag, Link
 from models.vision import backbones, images
@@ -129,8 +130,9 @@ class Models:
         return cls(loaded, *optional)
 
     def warm_up(self) -> None:
-        """Load what the first query would wait for: spaCy, and the pages of weights."""
+        """Load what the first query would wait for: spaCy, words, and the pages of weights."""
         try:
+            vocabulary()
             self.matcher.embed_sentences(["a photo"])
         except ValueError:
             pass  # it may know neither word
