@@ -14,14 +14,18 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 FINITE = {"nnan", "nsz"}  # for numpy's rounding, of finite numbers
 
 
-def compile_loop(function: Callable[..., Any], flags: set[str] = FAST) -> Callable[..., Any]:
+def compile_loop(
+    function: Callable[..., Any], flags: set[str] = FAST, *, unchecked: bool = False
+) -> Callable[..., Any]:
     """Machine code, cached on disk if possible; it releases the GIL.
 
-    Division by zero gives infinity or NaN: a check of each divisor keeps loops from vectors.
+    With `unchecked`, division by zero gives infinity or NaN: a check of each divisor keeps loops
+    from vectors. Caches know nothing of these options, so a file must change along with them.
     Where loops call it, it becomes a part of them: else a process that compiles them would run
     other code of it than one that reads them from disk, and sums would differ in their last digits.
     """
-    compiled = partial(njit, nogil=True, fastmath=flags, inline="always", error_model="numpy")
+    errors = "numpy" if unchecked else "python"
+    compiled = partial(njit, nogil=True, fastmath=flags, inline="always", error_model=errors)
     try:
         return compiled(function, cache=True)  # type: ignore[no-any-return]
     except RuntimeError:  # numba found no writable folder for its cache

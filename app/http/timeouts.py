@@ -124,7 +124,9 @@ class _Exchange:
             self.answered = True
 
     async def cut(self, scope: Scope) -> None:
-        """Answer an interrupted request; of one whose answer has begun, note that it was cut."""
+        """Answer an interrupted request, or note that its answer was cut."""
+        if self.answered:
+            return
         if self.started:
             scope.setdefault("state", {})["cut"] = True  # for the log and the metrics
         else:

@@ -26,7 +26,9 @@ def connect(address: str, path: str) -> Iterator[Callable[[dict[str, Any]], floa
 
     def post(body: dict[str, Any]) -> float:
         ours.send(body)
-        taken: float = ours.recv()
+        taken: float | str = ours.recv()
+        if isinstance(taken, str):
+            raise SystemExit(taken)
         return taken
 
     with ours:
@@ -45,6 +47,5 @@ def _post_each(pipe: Connection, address: str, path: str) -> None:
             client.request("POST", path, body, headers)
             answer = client.getresponse()
             content = answer.read()
-            pipe.send(1_000 * (perf_counter() - begun))
-            if answer.status != 200:
-                raise SystemExit(f"{answer.status}: {content[:500]!r}")
+            taken = 1_000 * (perf_counter() - begun)
+            pipe.send(taken if answer.status == 200 else f"{answer.status}: {content[:500]!r}")

@@ -115,7 +115,7 @@ class Calibration:
         if kind is PairKind.TEXT_AND_TEXT:
             scores = -np.arccos(scores.clip(-1, 1))
             sums, references = _scale_to_one(sums), _scale_to_one(self.sentences.numpy())
-        answered = _log_sum_exp(sums @ references.T)  # (N,) or (1,)
+        answered = _measure_strength(sums, references)  # (N,) or (1,)
         features: Floats = np.empty((len(scores), 4), np.float32)
         features[:, 0], features[:, 1], features[:, 2], features[:, 3] = scores, answered, sizes, 1
         return features
@@ -199,16 +199,20 @@ def raise_odds(probabilities: Floats, gains: Floats) -> Floats:
     >>> raise_odds(np.array([0.5, 0.5]), np.array([0.0, np.log(3)])).tolist()
     [0.5, 0.75]
     """
-    odds = probabilities * np.exp(gains, dtype=np.float64)
-    raised: Floats = (odds / (1 - probabilities + odds)).astype(np.float32)
+    double = probabilities.astype(np.float64)
+    odds = double * np.exp(gains, dtype=np.float64)
+    raised: Floats = (odds / (1 - double + odds)).astype(np.float32)
     return np.where(gains > 0, raised, probabilities)
 
 
-def _log_sum_exp(products: Floats) -> Floats:
-    """Logarithms log Σ_j exp(x_j) of each row (N,) of products (N, K)."""
-    highest: Floats = products.max(axis=1)
-    sums: Floats = highest + np.log(np.exp(products - highest[:, None]).sum(axis=1))
-    return sums
+def _measure_strength(sums: Floats, references: Floats) -> Floats:
+    """Compute log Σ_j exp(r_jᵀ s) of sums s (N, D) and references r (K, D), (N,)."""
+    with np.errstate(over="ignore", divide="ignore"):  # of sums too long for single precision
+        products = sums @ references.T
+        highest: Floats = products.max(axis=1)
+        highest = np.where(np.isfinite(highest), highest, np.float32(0))
+        strengths: Floats = highest + np.log(np.exp(products - highest[:, None]).sum(axis=1))
+    return strengths
 
 
 def _scale_to_one(vectors: Floats) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ Floats = NDArray[np.float32]
 Halves = NDArray[np.int16]  # numbers in half precision, whose type numba lacks
 Numbers = NDArray[np.int64]
 
-MOST = 64  # tokens of a text from which on torch is as quick
+MOST = 32  # tokens of a text: longer ones torch passes as quickly, and many of them quicker
 FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
 # As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
@@ -45,6 +45,9 @@ BLOCK = LANES * VECTORS  # outputs of a linear map that are computed together
 LONG, INTEGER = ir.IntType(64), ir.IntType(32)
 SINGLES = ir.VectorType(ir.FloatType(), LANES)
 HALVES = ir.VectorType(ir.HalfType(), LANES)
+
+
+compile_unchecked = partial(compile_loop, unchecked=True)
 
 
 def works() -> bool:
@@ -211,7 +214,7 @@ def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
     return builder.inttoptr(builder.add(address, LONG(offset)), kind.as_pointer())
 
 
-@compile_loop
+@compile_unchecked
 def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> None:
     """Write a linear map of tokens (N, I) to out (N, O).
 
@@ -241,7 +244,7 @@ def multiply(tokens: Floats, weights: Halves, biases: Floats, out: Floats) -> No
             out[n, o] += biases[o]
 
 
-@compile_loop
+@compile_unchecked
 def share(products: Floats) -> None:
     """Write softmax(x) of products x (N,) to them."""
     most, total = np.float32(-np.inf), np.float32(0)
@@ -254,7 +257,7 @@ def share(products: Floats) -> None:
         products[n] /= total
 
 
-@compile_loop
+@compile_unchecked
 def multiply_block(tokens: Floats, block: Floats, out: Floats) -> None:
     """Write tokens (N, I) times blocks (B, I, BLOCK) to out (N, B · BLOCK), rows of any step."""
     step, out_step = tokens.strides[0], out.strides[0]
@@ -274,7 +277,7 @@ def multiply_block(tokens: Floats, block: Floats, out: Floats) -> None:
             )
 
 
-@compile_loop
+@compile_unchecked
 def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
     """Write softmax(Q Kᵀ / √d) V of each head and text to out (N, H), of parts (N, 3H)."""
     H = out.shape[1]
@@ -309,7 +312,7 @@ def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
                     out[first + n, head + c] = found[n, c]
 
 
-@compile_loop
+@compile_unchecked
 def add_and_normalize(states: Floats, added: Floats, weights: Floats, biases: Floats) -> None:
     """Write LayerNorm(states + added) to states, all (N, H)."""
     N, H = states.shape
@@ -327,7 +330,7 @@ def add_and_normalize(states: Floats, added: Floats, weights: Floats, biases: Fl
             states[n, h] = states[n, h] * factor * weights[h] + biases[h]
 
 
-@compile_loop
+@compile_unchecked
 def gelu(states: Floats) -> None:
     """Write x (1 + erf(x / √2)) / 2 to states (N, W).
 
@@ -355,7 +358,7 @@ def gelu(states: Floats) -> None:
             states[n, w] = np.float32(0.5) * x * (np.float32(1) + z * p / q)
 
 
-@compile_loop
+@compile_unchecked
 def pass_layers(
     states: Floats, ends: Numbers, weights: Halves, biases: Floats, norms: Floats, heads: int
 ) -> None:

@@ -41,6 +41,10 @@ def test_what_a_role_refuses_counts_as_well(settings: Settings, client: TestClie
     asked = {"headers": {"x-api-key": reader}}
     statuses = [client.delete("/items/a", **asked).status_code for _ in range(3)]
     assert statuses == [403, 403, 429]
+    typist, key = make_key("typist", Role.READ, rate_limit="2/hour")
+    add_key(settings.keys_file, key)
+    asked = {"headers": {"x-api-key": typist}}
+    assert [client.get("/items?limt=1", **asked).status_code for _ in range(3)] == [422, 422, 429]
 
 
 def test_addresses_have_the_limit_where_there_are_no_keys(

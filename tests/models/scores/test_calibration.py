@@ -58,6 +58,13 @@ def test_texts_and_texts_are_compared_by_angles_and_with_sentences(calibration):
     assert features[0].tolist() == pytest.approx([-math.pi / 3, math.sqrt(0.5), 4.0, 1.0])
 
 
+def test_sums_too_long_for_single_precision_are_improbable_and_no_error(calibration):
+    sums, sizes = floats([1e38, 2e38]), np.array([4])
+    calibration = replace(calibration, coefficients=-COEFFICIENTS)
+    found = calibration.probabilities(PairKind.TEXT_IN_PHOTO, floats(3.0), sums, sizes)
+    assert found.tolist() == [0.0]
+
+
 def test_rounding_makes_no_angle_impossible(calibration):
     sums, sizes = floats([1.0, 0.0]), np.array([4])
     scores = floats(1.0 + 1e-6, 1.0, -1.0 - 1e-6)

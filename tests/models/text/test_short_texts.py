@@ -28,7 +28,7 @@ def avx2():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine_code, "has", lambda *features: "avx512f" not in features)
         # Not from numba's cache: it tells such functions apart by their files alone.
-        patch.setattr(machine_code, "compile_loop", lambda loop: njit(loop, nogil=True))
+        patch.setattr(machine_code, "compile_loop", lambda loop, **_: njit(loop, nogil=True))
         patch.setitem(sys.modules, "models.text.narrow_short_texts", module)
         spec.loader.exec_module(module)
     return module
@@ -106,7 +106,7 @@ def test_texts_do_not_see_each_other(layers):
 def test_threads_share_texts(layers, threads, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     packed = short_texts.PackedWeights(layers)
-    lengths = [3, 32, 31, 1, 32, 7, 2, 64, 32, 16, 5]
+    lengths = [3, 32, 31, 1, 32, 7, 2, 32, 32, 16, 5]
     tokens = tokens_of(lengths)
     alone = [packed(part, [len(part)]) for part in tokens.split(lengths)]
     assert torch.equal(packed(tokens, lengths), torch.cat(alone))
