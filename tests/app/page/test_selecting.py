@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.engine.engine import Engine
+from tests.processes.waiting import eventually
 
 
 def begin(page: Any) -> Any:
@@ -115,9 +116,10 @@ def test_those_who_may_only_read_choose_nothing(timeline: Any, changed: Any, set
 
 
 def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
-    def focused() -> str:
-        text: str = timeline.evaluate("document.activeElement.textContent")
-        return text
+    def wait_for_focus(text: str) -> None:
+        """Dialogs close, and give the focus away, after what they have done is shown."""
+        active = "document.activeElement.textContent"
+        eventually(lambda: timeline.evaluate(active) == text, 60)
 
     bar = begin(timeline)
     click(timeline, "p02")
@@ -125,16 +127,16 @@ def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
     timeline.get_by_label("Tag", exact=True).fill("sea")
     timeline.keyboard.press("Enter")
     timeline.locator("#bulk").wait_for(state="hidden")
-    assert focused() == "Undo"
+    wait_for_focus("Undo")
     timeline.keyboard.press("Enter")
     timeline.wait_for_selector(".remark:has-text('Removed “sea”')")
-    assert focused() == "Undo"
+    wait_for_focus("Undo")
     begin(timeline)
     click(timeline, "p02")
     bar.get_by_role("button", name="Delete").click()
     timeline.get_by_role("dialog").get_by_role("button", name="Delete").click()
     timeline.locator("#bulk").wait_for(state="hidden")
-    assert focused() == "Select"
+    wait_for_focus("Select")
 
 
 def test_photos_are_named_by_their_files_and_dates(timeline: Any) -> None:
