@@ -117,7 +117,7 @@ def test_those_who_may_only_read_choose_nothing(timeline: Any, changed: Any, set
 
 def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
     def wait_for_focus(text: str) -> None:
-        """Dialogs close, and give the focus away, after what they have done is shown."""
+        # Dialogs close, and give the focus away, after what they have done is shown.
         active = "document.activeElement.textContent"
         eventually(lambda: timeline.evaluate(active) == text, 60)
 
