@@ -23,8 +23,8 @@ def check_data_folder(data: Path) -> Path:
 def check_picture_store(pictures: str) -> str:
     """Return a picture store; ValueError for an address without two slashes."""
     if wrong := ONE_SLASH.match(pictures):
-        meant = f"{wrong[1]}://{pictures[wrong.end() :]}"
-        raise ValueError(f"write {meant} for an object store, or ./{pictures} for a folder")
+        corrected = f"{wrong[1]}://{pictures[wrong.end() :]}"
+        raise ValueError(f"write {corrected} for an object store, or ./{pictures} for a folder")
     return pictures
 
 

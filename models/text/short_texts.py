@@ -292,7 +292,7 @@ def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
             np.zeros((long, size, BLOCK), np.float32),
             np.zeros((wide, N, BLOCK), np.float32),
         )
-        shares, found = (
+        shares, weighted = (
             np.empty((N, long * BLOCK), np.float32),
             np.empty((N, wide * BLOCK), np.float32),
         )
@@ -306,10 +306,10 @@ def attend(parts: Floats, ends: Numbers, heads: int, out: Floats) -> None:
             multiply_block(parts[first:end, head : head + size], keys, shares)
             for n in range(N):
                 share(shares[n, :N])
-            multiply_block(shares[:, :N], values, found)
+            multiply_block(shares[:, :N], values, weighted)
             for n in range(N):
                 for c in range(size):
-                    out[first + n, head + c] = found[n, c]
+                    out[first + n, head + c] = weighted[n, c]
 
 
 @compile_unchecked

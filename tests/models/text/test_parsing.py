@@ -10,6 +10,7 @@ from models import shipped
 from models.text.parsing import (
     MOST_WORDS,
     NO_HEAD,
+    SHORT,
     choose,
     parse,
     parse_trees,
@@ -40,6 +41,13 @@ def words(text):
 def test_spans_point_into_the_text(text):
     for word in parse(text).words:
         assert text[word.span.start : word.span.end] == word.text
+
+
+def test_words_of_short_texts_alone_are_remembered():
+    short, long = "a dog runs", "a" + " " * SHORT + "dog"
+    assert parse(short) is parse(short)
+    assert parse(long) is not parse(long)
+    assert parse(long) == parse(long)
 
 
 def test_punctuation_is_no_word():
