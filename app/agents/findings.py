@@ -37,8 +37,8 @@ class Finding:
 
     def text(self) -> str:
         """The fields as JSON, without empty ones."""
-        said = {name: value for name, value in self.fields.items() if value not in (None, [], {})}
-        return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+        filled = {name: value for name, value in self.fields.items() if value not in (None, [], {})}
+        return json.dumps(filled, ensure_ascii=False, separators=(",", ":"))
 
 
 def describe_hit(hit: Hit, keys: Sequence[str] | None, weak_below: float | None) -> Fields:
@@ -153,17 +153,17 @@ def _shorten(hit: Hit, keys: Sequence[str] | None) -> Fields:
 
 def cut_metadata(metadata: Mapping[str, Any]) -> tuple[Fields, list[str]]:
     """Keep the first values within the limit; also the other keys."""
-    kept: Fields = {}
+    fitting: Fields = {}
     left, left_out = MOST_BYTES, list[str]()
     for key, value in metadata.items():
         size = len(json.dumps({key: value}, ensure_ascii=False).encode(errors="replace"))
         if size <= left:
-            kept[key], left = value, left - size
+            fitting[key], left = value, left - size
         else:
             left_out.append(key)
     if len(left_out) > MOST_LINKS:
         left_out = [*left_out[:MOST_LINKS], f"{len(left_out) - MOST_LINKS} more keys"]
-    return kept, left_out
+    return fitting, left_out
 
 
 def _take(texts: Iterable[str], most: int) -> Iterable[str]:

@@ -58,7 +58,7 @@ def _list(
 ) -> DuplicatesOut:
     cursors, kind = Cursors(engine.catalog.secret), name_of_list("duplicates", collection)
     every = read_series(engine.catalog, home)
-    after = tuple(cursors.read(cursor, kind)) if cursor else None
+    after = None if cursor is None else tuple(cursors.read(cursor, kind))
     left = [series for series in every if after is None or series.place > after]
     page = left[:limit]
     ids = [member.id for series in page for member in series.members[:SHOWN]]

@@ -134,10 +134,11 @@ def align(
     settings = settings_for()
     with plain_errors():
         from app.cli.options import load_models
+        from app.schemas.emoji import name_emoji
         from models.scores.alignment import BETA
         from models.types import Box
 
-        photo = _photo(image, settings)
+        photo, text = _photo(image, settings), name_emoji(text)
         models = load_models(settings)
         alignment = models.align(
             models.photo(photo),
@@ -177,10 +178,12 @@ def ground(
     with plain_errors():
         from app.cli.options import load_models
         from app.engine.groundings import ground
+        from app.schemas.emoji import name_emoji
 
-        photo = _photo(image, settings)
+        photo, text = _photo(image, settings), name_emoji(text)
         models = load_models(settings)
-        grounded = ground(models, photo, text, phrase or None, count=count)
+        phrases = [name_emoji(part) for part in phrase or ()] or None
+        grounded = ground(models, photo, text, phrases, count=count)
         if out:
             from app.drawing.explanations import draw_grounding
 

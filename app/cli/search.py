@@ -69,8 +69,9 @@ def search(
     with plain_errors():
         check_data_folder(settings.storage)
         from app.cli.options import load_engine
+        from app.schemas.emoji import name_emoji
 
-        engine = load_engine(settings)
+        engine, text = load_engine(settings), name_emoji(text)
         if not (sentences or parts):
             from app.answers.photos import search_images
             from app.schemas.search import ImageSearch
@@ -234,10 +235,12 @@ def rank_queries(
 
     `texts` replaces the text of a query.
     """
+    from app.schemas.emoji import name_emoji
     from index.search.requests import Request
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        embedded_query = engine.models.query(texts.get(query, query), spelling=True, of_photos=True)
+        text = name_emoji(texts.get(query, query))
+        embedded_query = engine.models.query(text, spelling=True, of_photos=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

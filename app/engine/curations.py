@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -12,6 +13,7 @@ from index.catalog.catalog import Catalog
 from index.database import curation
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.snowball import language_of
+from index.documents.languages.spellings import spell
 from index.documents.languages.word_language import WordLanguage
 from index.documents.thesaurus import Synonyms, fold_text, group_synonyms
 from index.items import Collection
@@ -21,7 +23,7 @@ MOST_CACHED = 1_000  # collections
 
 @dataclass(frozen=True, slots=True)
 class Curation:
-    """Synonyms by folded words, pinned ids by folded texts, and a language."""
+    """Synonyms by folded words, pinned ids by spelled texts, and a language."""
 
     version: str | None
     synonyms: Synonyms
@@ -29,8 +31,9 @@ class Curation:
     language: WordLanguage = ENGLISH
 
     def list_pinned(self, text: str | None) -> tuple[str, ...]:
-        """List the ids of pinned items for a text."""
-        return self.pins.get(fold_text(text), ()) if text and self.pins else ()
+        """List the ids of pinned items for a text, in any spelling of umlauts."""
+        spellings = spell(fold_text(text)) if text and self.pins else ()
+        return next((self.pins[spelling] for spelling in spellings if spelling in self.pins), ())
 
 
 class Curations:
@@ -59,11 +62,19 @@ class Curations:
     def _load(self, home: Collection, version: str) -> Curation:
         reader = self._catalog.reader
         added = group_synonyms(curation.read(reader, home, "synonyms"))
-        pins = {
-            fold_text(pin["text"]): tuple(pin["ids"]) for pin in curation.read(reader, home, "pins")
-        }
+        pins = group_pins(curation.read(reader, home, "pins"))
         language = language_of(curation.read(reader, home, "language"))
         return Curation(version, _merge(self._general, added), pins, language)
+
+
+def group_pins(pins: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Group pinned ids by the spellings of their texts, exact ones first.
+
+    >>> group_pins([{"text": "Kaese", "ids": ["a"]}, {"text": "Käse!", "ids": ["b"]}])
+    {'kaese': ('a',), 'kase': ('b',)}
+    """
+    exact = {fold_text(pin["text"]): tuple(pin["ids"]) for pin in pins}
+    return {spelling: ids for text, ids in exact.items() for spelling in spell(text)} | exact
 
 
 def _merge(general: Synonyms, added: Synonyms) -> dict[str, Sequence[str]]:

@@ -222,7 +222,7 @@ def list_items(
     """A page of items, ordered by id."""
     where = None if filter is None else _read_filter(filter)
     cursors, kind = Cursors(engine.catalog.secret), kind_of_items(collection, where)
-    after = cursors.read(cursor, kind) if cursor else ""
+    after = "" if cursor is None else cursors.read(cursor, kind)
     damaged = set[str]()
     items = engine.read(
         collection,

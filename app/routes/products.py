@@ -11,6 +11,7 @@ from app.answers import products
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
 from app.routes.dependencies import DEFAULT, CollectionDep
 from app.routes.uploads import UploadBody, answer
+from app.schemas.emoji import NamedText
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
 from index.catalog.pictures import PictureLost
@@ -18,7 +19,7 @@ from index.catalog.pictures import PictureLost
 router = APIRouter(route_class=BodyRoute, tags=["search"], responses=problems(*OF_COLLECTION))
 
 LONGEST_TEXT = 1_000  # characters to complete
-Typed = Annotated[str, Query(max_length=LONGEST_TEXT, description="What is typed so far.")]
+Typed = Annotated[NamedText, Query(max_length=LONGEST_TEXT, description="What is typed so far.")]
 
 
 @router.post(

@@ -6,12 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from app.schemas.emoji import NamedText
 from app.schemas.fields import NAMES, SEARCH, ItemId, RequestBody, RequestPart
 from index.documents.thesaurus import MOST_SYNONYMS
 
 MOST_LINES = 1_000
 MOST_PINNED = 20  # items of a text
-Word = Annotated[str, Field(min_length=1, max_length=200)]
+Word = Annotated[NamedText, Field(min_length=1, max_length=200)]
 SynonymLines = Annotated[
     list[Annotated[list[Word], Field(min_length=2, max_length=MOST_SYNONYMS)]],
     Field(
@@ -38,7 +39,7 @@ class SynonymsOut(BaseModel):
 class PinIn(RequestPart):
     """Pinned items of a text, in any case and punctuation."""
 
-    text: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Word
     ids: Annotated[list[ItemId], Field(min_length=1, max_length=MOST_PINNED)]
 
 

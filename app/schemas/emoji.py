@@ -41,6 +41,8 @@ ASIDE = regex.compile(r" (?:arrow|button|mark|small square)$")  # of signs at th
 JOINER, MOST_JOINERS = "\u200d", 200  # of the latter each takes longer to read
 TONE = regex.compile(r"_(?:medium-)?(?:light|medium|dark)_skin_tone")
 ANIMALS = regex.compile("[\U0001f42d-\U0001f43c\U0001f981-\U0001f993]")  # by their faces
+# Two letters of a region, or a black flag with the letters of a part of one.
+FLAGS = regex.compile("[\U0001f1e6-\U0001f1ff]{2}|\U0001f3f4[\U000e0020-\U000e007f]+")
 EDGE = "\0"  # of a name: a space, unless a mark goes on with it
 JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[-−,.;:!?)"'”])""")
 
@@ -48,10 +50,10 @@ JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[-−,.;:!?)"'
 def name_emoji(text: str) -> str:
     """Replace each emoji of a text by its name.
 
-    Equal ones in a row are named once, without their skin tones; a flag is its country.
+    Equal ones in a row are named once, without their skin tones.
 
     >>> name_emoji("🐶🐶on grass, 👍🏽"), name_emoji("🇫🇷"), name_emoji("👨‍🍳")
-    ('dog on grass, thumbs up', 'France', 'man cook')
+    ('dog on grass, thumbs up', 'flag of France', 'man cook')
     """
     if text.isascii() or len(text) > LONGEST_TEXT or text.count(JOINER) > MOST_JOINERS:
         return text
@@ -84,13 +86,15 @@ def _name(match: emoji.EmojiMatch) -> str | None:
     as_text = len(match.emoji) == 1 and data.get("status") != emoji.STATUS["fully_qualified"]
     if as_text or name.startswith("keycap "):
         return None
+    if FLAGS.fullmatch(match.emoji):
+        return f"flag of {name}"
     name = SAID.get(name.lower(), "" if ASIDE.search(name) else name)
     name = "family" if name.startswith("family ") else name
     return name.removesuffix(" face") if ANIMALS.match(match.emoji) else name
 
 
+NamedText = Annotated[str, AfterValidator(name_emoji)]
 QueryText = Annotated[
-    str,
-    AfterValidator(name_emoji),
+    NamedText,
     Field(description='What is searched for. Emoji are read as their names: "🐶" is "dog".'),
 ]

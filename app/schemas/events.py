@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from app.schemas.emoji import NamedText
 from app.schemas.fields import TEXTS, Body, ItemId
 
 
@@ -14,7 +15,8 @@ class ClickIn(Body):
 
     most_text = TEXTS
     query: Annotated[
-        str, Field(min_length=1, max_length=1_000, description="The text as it was searched for.")
+        NamedText,
+        Field(min_length=1, max_length=1_000, description="The text as it was searched for."),
     ]
     id: ItemId
     kind: Literal["click", "cart", "purchase"] = "click"

@@ -103,10 +103,11 @@ def put_hook(connection: Connection, hook: Webhook) -> None:
     setting_rows.put(connection, HOOKS + hook.id, json.dumps(asdict(hook)))
 
 
-def discard_hook(connection: Connection, webhook: str) -> None:
-    """Delete a webhook and its waiting deliveries."""
-    setting_rows.discard(connection, HOOKS + webhook)
+def discard_hook(connection: Connection, webhook: str) -> bool:
+    """Delete a webhook, damaged or not, and its deliveries; False without it."""
+    discarded = setting_rows.discard(connection, HOOKS + webhook)
     discard_deliveries(connection, webhook)
+    return discarded > 0
 
 
 def list_deliveries(connection: Connection, webhook: str) -> list[Delivery]:

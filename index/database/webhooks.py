@@ -65,12 +65,15 @@ def list_webhooks(reader: Engine, collection: Collection) -> list[tuple[Webhook,
 
 
 def remove(writer: Engine, collection: Collection, webhook: str) -> None:
-    """Remove a webhook and its waiting deliveries; LookupError without it."""
+    """Remove a webhook and its waiting deliveries; LookupError without it.
+
+    A damaged row names no collection: whoever knows its id may remove it.
+    """
     with writer.begin() as connection:
         hook = read_hook(connection, webhook)
-        if hook is None or hook.collection != collection.name:
+        is_foreign = hook is not None and hook.collection != collection.name
+        if is_foreign or not discard_hook(connection, webhook):
             raise LookupError(f"{collection.name!r} has no webhook {webhook!r:.100}")
-        discard_hook(connection, webhook)
 
 
 def listens(reader: Engine, collection: Collection) -> bool:

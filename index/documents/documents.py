@@ -153,8 +153,8 @@ class Documents:
 
     def keep(self, revisions: Numbers) -> None:
         """Forget all items but those with some revisions."""
-        known = np.concatenate((self.revisions, np.array(list(self.damaged), np.int64)))
-        self.retire(np.setdiff1d(known, revisions, assume_unique=True))
+        all_revisions = np.concatenate((self.revisions, np.array(list(self.damaged), np.int64)))
+        self.retire(np.setdiff1d(all_revisions, revisions, assume_unique=True))
 
     def schema(self) -> Schema:
         """The keys and fields of the items."""

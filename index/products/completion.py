@@ -17,7 +17,7 @@ from index.documents.bm25 import Alternative
 from index.documents.columns import LONGEST, Column, Mask, fold_words
 from index.documents.corrections import UNCORRECTED
 from index.documents.documents import Documents, naming_fields
-from index.documents.languages.spellings import without_umlauts
+from index.documents.languages.spellings import spell
 from index.documents.query_words import QueryWord, Wording
 from index.documents.words import tokens
 
@@ -53,7 +53,7 @@ def complete(documents: Documents, text: str, count: int) -> list[Completion]:
     """Complete a text: the completions that find most items."""
     wording, last = documents.wording(), text.rfind(" ") + 1
     typed = Typed(text, wording.read(text[:last]), last)
-    begun = next(filter(None, map(wording.beginning, _spell(typed.begun))), [])
+    begun = next(filter(None, map(wording.beginning, spell(typed.begun))), [])
     with documents.lock:
         return _list_completions(documents, wording, typed, begun)[:count]
 
@@ -105,7 +105,7 @@ def _complete_by_value(
     for start, having in before.items():
         words_before = set(fold_words(text[:start]).split())
         by_spelling = (
-            _find_values(columns, way, having) for way in _spell(fold_words(text[start:]))
+            _find_values(columns, way, having) for way in spell(fold_words(text[start:]))
         )
         for value in next(filter(None, by_spelling), ()):
             if _is_text(value) and words_before.isdisjoint(fold_words(value).split()):
@@ -117,13 +117,6 @@ def _complete_by_value(
 def _is_text(written: str) -> bool:
     """Return whether it has a letter or digit, unlike "&" for "and"."""
     return any(map(str.isalnum, written))
-
-
-def _spell(begun: str) -> Iterator[str]:
-    """List the ways of spelling a beginning: as typed, and with one letter for an umlaut."""
-    if begun:
-        yield begun
-        yield from without_umlauts(begun)
 
 
 def _find_values(columns: Iterable[Column], begun: str, having: Mask) -> list[str]:

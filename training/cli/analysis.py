@@ -24,6 +24,7 @@ from training.cli.options import (
     TrueBoxes,
     find_boxes,
     plain_errors,
+    refuse_state,
 )
 
 Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
@@ -62,6 +63,7 @@ Judge = Annotated[
     typer.Option(
         "--matcher",
         help="Measure captions as a service does: this matcher ranks them and finds boxes.",
+        callback=refuse_state,
     ),
 ]
 

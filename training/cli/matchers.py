@@ -24,6 +24,7 @@ from training.cli.options import (
     add_labels,
     format_epoch,
     plain_errors,
+    refuse_crowded,
     refuse_state,
 )
 
@@ -79,6 +80,7 @@ def train(
         from training.runs.folder import RunPlace
         from training.runs.workers import launch
 
+        refuse_crowded(workers, device)
         shipped = presets.read(preset, start=start)
         catalogue = Catalogue(tuple(field or ()), clicks)
         corpus = add_labels(read_corpus(shipped, data, images, catalogue, console), labels)
@@ -236,8 +238,13 @@ def write_average(
 
 
 def blend(
-    new: Annotated[Path, typer.Argument(help="A matcher of the preset tessera or its heirs.")],
-    former: Annotated[Path, typer.Argument(help="Another one of the same shape.")],
+    new: Annotated[
+        Path,
+        typer.Argument(help="A matcher of the preset tessera or its heirs.", callback=refuse_state),
+    ],
+    former: Annotated[
+        Path, typer.Argument(help="Another one of the same shape.", callback=refuse_state)
+    ],
     data: Data,
     out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of the former one.")] = 0.0,

@@ -54,12 +54,14 @@ TrueBoxes = Annotated[
 
 
 def refuse_state(value: Path | list[Path] | None) -> Path | list[Path] | None:
-    """Refuse a run's last.pt as a checkpoint, and name the model."""
-    for path in value if isinstance(value, list) else [value]:
-        if path and path.suffix == ".pt":
-            run = path.parent  # of a matcher, or with the name of a part's file
-            model = run.with_suffix(".safetensors") if run.suffix else run / "matcher.safetensors"
-            raise typer.BadParameter(f"{path} is for --resume alone; the model is {model}")
+    """Refuse a run's folder or last.pt, and name its checkpoint."""
+    for path in value if isinstance(value, list) else [value] if value else []:
+        is_state = path.suffix == ".pt"
+        run = path.parent if is_state else path  # of a matcher, or with the name of a part's file
+        is_part = run.suffix == ".run"
+        model = run.with_suffix(".safetensors") if is_part else run / "matcher.safetensors"
+        if is_state or model.is_file():
+            raise typer.BadParameter(f"{path} is no checkpoint; the model is {model}")
     return value
 
 
@@ -125,6 +127,18 @@ def refuse_absent(device: str) -> None:
         devices.append("mps")
     if device not in devices:
         raise ValueError(f"there is no device {device!r} here: use {' or '.join(devices)}")
+
+
+def refuse_crowded(workers: int, device: str) -> None:
+    """Raise ValueError for several workers without a GPU each."""
+    import torch
+
+    gpus = torch.cuda.device_count() if device == "cuda" else 1
+    if device != "cpu" and 0 < gpus < workers:  # an absent device is refused later
+        raise ValueError(
+            f"--workers {workers} needs a GPU for each, and --device {device} has {gpus}: use "
+            f"--workers {gpus}, or --device cpu"
+        )
 
 
 def add_labels(corpus: Corpus, file: Path | None) -> Corpus:

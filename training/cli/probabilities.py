@@ -18,6 +18,7 @@ from training.cli.options import (
     Numbers,
     Parser,
     plain_errors,
+    refuse_state,
 )
 
 
@@ -41,7 +42,8 @@ def calibrate(
         list[Path] | None, typer.Option(help="Another corpus, whose split val is measured only.")
     ] = None,
     judge: Annotated[
-        Path | None, typer.Option("--matcher", help="Ranks the captions of a captioner.")
+        Path | None,
+        typer.Option("--matcher", help="Ranks the captions of a captioner.", callback=refuse_state),
     ] = None,
     labels: Annotated[
         Path | None,

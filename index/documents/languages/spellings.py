@@ -49,6 +49,17 @@ def variants(word: str) -> Iterator[str]:
             yield word[: match.start()] + "".join(match.groups()) + other + word[match.end() :]
 
 
+def spell(text: str) -> Iterator[str]:
+    """List a text as it is, then with one letter for each German umlaut.
+
+    >>> [*spell("kaese rund")], [*spell("rund")]
+    (['kaese rund', 'kase rund'], ['rund'])
+    """
+    if text:
+        yield text
+    yield from without_umlauts(text)
+
+
 def without_umlauts(word: str) -> Iterator[str]:
     """List a word with one letter for each German umlaut.
 

@@ -163,6 +163,27 @@ def test_stored_sentences_are_found_with_reasons(
     assert "a dog" not in output
 
 
+@pytest.mark.parametrize("options", [[], ["--sentences"], ["--parts"]])
+def test_emoji_are_read_as_their_names(
+    command: Callable[..., tuple[int, str]], photos: Path, options: list[str]
+) -> None:
+    (photos / "photos.jsonl").write_text(
+        '{"id": "a", "image": "red.png", "sentences": ["a red dog"]}'
+    )
+    command("index", photos / "photos.jsonl")
+    code, output = command("search", "red 🐶", *options)
+    assert (code, output) == command("search", "red dog", *options)
+    assert "dog" in output
+
+
+def test_emoji_of_sentences_about_a_photo_are_read_as_their_names(
+    command: Callable[..., tuple[int, str]], photos: Path
+) -> None:
+    code, output = command("align", photos / "red.png", "red 🐶")
+    assert (code, output) == command("align", photos / "red.png", "red dog")
+    assert "dog" in output
+
+
 def test_parts_of_photos_are_found_with_their_boxes(
     command: Callable[..., tuple[int, str]], photos: Path
 ) -> None:

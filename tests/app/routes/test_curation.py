@@ -69,6 +69,25 @@ def test_pins_keep_filters_refusals_orders_and_other_texts(shop: TestClient) -> 
     assert "sofa" not in ids(search(shop, "red -grey"))
 
 
+@pytest.mark.parametrize(("pinned", "text"), [("Käse", "kaese!"), ("Kaese", "käse")])
+def test_pins_are_used_for_umlauts_in_either_spelling(
+    shop: TestClient, pinned: str, text: str
+) -> None:
+    shop.put("/collections/shop/pins", json={"pins": [{"text": pinned, "ids": ["rug"]}]})
+    assert ids(search(shop, text)) == ["rug"]
+    exact = [{"text": pinned, "ids": ["rug"]}, {"text": text, "ids": ["lamp"]}]
+    shop.put("/collections/shop/pins", json={"pins": exact})
+    assert ids(search(shop, text)) == ["lamp"]
+    assert ids(search(shop, pinned)) == ["rug"]
+
+
+def test_emoji_of_pins_and_synonyms_are_read_as_those_of_searches(shop: TestClient) -> None:
+    shop.put("/collections/shop/pins", json={"pins": [{"text": "red 🐱", "ids": ["rug"]}]})
+    assert ids(search(shop, "red 🐱"))[0] == ids(search(shop, "red cat"))[0] == "rug"
+    shop.put("/collections/shop/synonyms", json={"synonyms": [["🐱", "sofa"]]})
+    assert "sofa" in ids(search(shop, "🐱"))
+
+
 def test_pages_go_on_behind_pinned_items(shop: TestClient) -> None:
     shop.put("/collections/shop/pins", json={"pins": [{"text": "red", "ids": ["sofa"]}]})
     sent: dict[str, Any] = {"text": "red", "collection": "shop", "limit": 1}

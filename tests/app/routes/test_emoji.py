@@ -23,7 +23,9 @@ from tests.app.routes.test_search import Png
         ("👍🏽", "thumbs up"),
         ("👩🏽‍🚒", "woman firefighter"),
         ("👨‍👩‍👧", "family"),
-        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "England France"),
+        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "flag of England flag of France"),
+        ("🇫🇷🇫🇷 cup", "flag of France cup"),
+        ("🏴‍☠️ 🏴 🏳️‍🌈", "pirate flag black flag rainbow flag"),
         ("⛄", "snowman"),
         ("✔️ washable", "washable"),
         ("a - b 🐶", "a - b dog"),
@@ -62,7 +64,16 @@ def test_a_search_by_an_emoji_answers_as_its_name_does(client: TestClient, png: 
         found: dict = answer.json()
         return found | {"seconds": None}
 
+    suggestions = client.get("/suggest", params={"text": "🐱"}).json()["suggestions"]
+    assert suggestions == [{"text": "cat", "items": 1}]
     for path in ("/search/image", "/search/text", "/search/regions", "/search/products"):
         answer = ask(path, "red 🐱")
         assert answer["query"]["text"] == "red cat"
         assert answer["hits"] == ask(path, "red cat")["hits"]
+
+
+def test_a_flag_finds_products_of_its_country(client: TestClient) -> None:
+    for name, title in {"oil": "Olive oil of Italy", "tea": "Tea of Japan"}.items():
+        client.put(f"/items/{name}", json={"metadata": {"title": title}, "sentences": [title]})
+    answer = client.post("/search/products", json={"text": "🇮🇹"}).json()
+    assert [hit["id"] for hit in answer["hits"]] == ["oil"]

@@ -159,6 +159,13 @@ def test_list_gives_pages_by_id_and_filters(client: TestClient) -> None:
     assert client.get("/items", params={"filter": "["}).status_code == 422
 
 
+def test_an_empty_cursor_is_refused_as_any_other_foreign_one(client: TestClient) -> None:
+    details = [
+        client.get("/items", params={"cursor": cursor}).json()["detail"] for cursor in ("", "x")
+    ]
+    assert details == ["cursor: not one that this service gave; leave it out"] * 2
+
+
 @pytest.mark.parametrize("empty", ["", " "])
 def test_an_empty_filter_of_a_list_is_refused(client: TestClient, empty: str) -> None:
     client.put("/items/a", json={"sentences": ["red"]})

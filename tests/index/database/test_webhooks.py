@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from index.catalog.catalog import Catalog
-from index.database import webhooks
+from index.database import setting_rows, webhooks
 from index.database.storage import Storage
-from index.database.webhook_rows import Delivery, DeliveryOutcome, Status, Webhook
+from index.database.webhook_rows import HOOKS, Delivery, DeliveryOutcome, Status, Webhook
 from index.items import Collection
 
 HOOK = Webhook("h", "", "https://shop.example/a", ("import.finished",), "whsec_", 1.0)
@@ -82,6 +82,20 @@ def test_a_webhook_has_one_delivery_on_its_way(
     [(hook, waiting)] = webhooks.list_webhooks(there.reader, home)
     assert hook.last == outcome(first, "failed")
     assert waiting == 2
+
+
+def test_a_damaged_webhook_is_removed_with_its_deliveries(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, there = shared
+    enqueue(here, home, "a")
+    with here.writer.begin() as connection:
+        setting_rows.put(connection, HOOKS + HOOK.id, '{"id": "h"')
+    webhooks.remove(there.writer, home, HOOK.id)
+    with pytest.raises(LookupError, match="'shop' has no webhook 'h'"):
+        webhooks.remove(here.writer, home, HOOK.id)
+    webhooks.add(here.writer, home, HOOK)
+    assert claimed(here, 10.0) is None
 
 
 def test_the_oldest_of_too_many_is_given_up_and_counted(

@@ -8,7 +8,14 @@ from PIL import UnidentifiedImageError
 from rich.console import Console
 
 from models.vision import backbones
-from training.cli.options import explain, plain_errors, refuse_absent, refuse_state
+from tests.training.commands import tessera
+from training.cli.options import (
+    explain,
+    plain_errors,
+    refuse_absent,
+    refuse_crowded,
+    refuse_state,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +72,38 @@ def test_a_run_s_state_is_no_checkpoint_and_the_model_is_named(state, model):
         refuse_state([Path("a.safetensors"), Path(state)])
     assert refuse_state(None) is None
     assert refuse_state(Path(model)) == Path(model)
+
+
+@pytest.mark.parametrize(
+    ("run", "model"),
+    [("dvsa-0.5", "dvsa-0.5/matcher.safetensors"), ("captioner.run", "captioner.safetensors")],
+)
+def test_a_run_s_folder_is_no_checkpoint_and_its_model_is_named(run, model, tmp_path):
+    (tmp_path / run).mkdir()
+    assert refuse_state(tmp_path / run) == tmp_path / run
+    (tmp_path / model).touch()
+    with pytest.raises(typer.BadParameter, match=f"{run} is no checkpoint; the model is .*{model}"):
+        refuse_state(tmp_path / run)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("evaluate", ["captioner.safetensors", "--matcher"]),
+     ("calibrate", ["captioner.safetensors", "--matcher"]),
+     ("blend", []),
+     ("blend", ["new.safetensors"])],
+)  # fmt: skip
+def test_every_command_names_the_model_of_a_run(command, options):
+    output = tessera(command, *options, "run/last.pt", code=2)
+    assert "run/matcher.safetensors" in output
+
+
+@pytest.mark.parametrize(("device", "workers", "fitting"), [("cuda", 3, 2), ("cuda:1", 2, 1)])
+def test_more_workers_than_gpus_are_refused_at_once(device, workers, fitting, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    refuse_crowded(fitting, device)
+    refuse_crowded(8, "cpu")
+    options = ("--data", "none", "--device", device, "--workers", workers)
+    output = tessera("train", "scenes", *options, code=1)
+    expected = f"--workers {workers} needs a GPU for each, and --device {device} has {fitting}: use"
+    assert f"error: {expected} --workers {fitting}, or --device cpu" in output

@@ -33,10 +33,10 @@ def world():
         )
         for shown in choices
     ]
-    known = Calibration(
+    calibration = Calibration(
         torch.ones(1, 3), torch.ones(1, 3), torch.zeros(3, 4), 0.25, presence=PRESENCE
     )
-    return LabelWorld(Colours(), known, bags, LABELS, np.array(choices))
+    return LabelWorld(Colours(), calibration, bags, LABELS, np.array(choices))
 
 
 def test_what_sees_every_colour_is_right_in_all(world):

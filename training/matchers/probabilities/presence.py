@@ -132,13 +132,13 @@ def choose_things(above: Tensor, checked: PresenceTruth) -> frozenset[str]:
     )
 
 
-def auc(there: Tensor, absent: Tensor) -> float:
+def auc(present: Tensor, absent: Tensor) -> float:
     """The share of pairs in the right order; ties count half.
 
     >>> auc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0]))
     0.875
     """
-    differences = there[:, None] - absent[None]
+    differences = present[:, None] - absent[None]
     return float((differences > 0).float().mean() + (differences == 0).float().mean() / 2)
 
 
@@ -147,15 +147,15 @@ def fit_margin(above: Tensor, shown: Tensor) -> float:
 
     Shapes: log odds above the limit and what is shown, both (K, N).
     """
-    there, absent = shown == 1, shown == 0
-    weights = there / there.sum(0).clamp_min(1) + absent / absent.sum(0).clamp_min(1)
+    present, absent = shown == 1, shown == 0
+    weights = present / present.sum(0).clamp_min(1) + absent / absent.sum(0).clamp_min(1)
     margin = torch.zeros((), dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([margin], max_iter=MARGIN_STEPS)
 
     def loss() -> Tensor:
         optimizer.zero_grad()
         entropy = F.binary_cross_entropy_with_logits(
-            above.double() + margin, there.double(), weights.double(), reduction="sum"
+            above.double() + margin, present.double(), weights.double(), reduction="sum"
         )
         entropy.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return entropy
@@ -166,8 +166,8 @@ def fit_margin(above: Tensor, shown: Tensor) -> float:
 
 def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
     """Fit by Adam on random batches of photos."""
-    sums, known = add_up(truth.texts), truth.shown >= 0
-    share = float((truth.shown == 1).sum() / known.sum())
+    sums, labelled = add_up(truth.texts), truth.shown >= 0
+    share = float((truth.shown == 1).sum() / labelled.sum())
     fitted = Logits.start(sums.shape[1], min(max(share, LEAST_SHARE), 1 - LEAST_SHARE))
     optimizer = torch.optim.Adam(
         [
@@ -177,9 +177,10 @@ def fit_logits(truth: PresenceTruth, progress: Progress, seed: int) -> Logits:
     )
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, STEPS)
     generator = torch.Generator().manual_seed(seed)
-    weights = known.float() / known.sum(0).clamp_min(1) * len(known)  # as if all were known
+    # As if all were labelled.
+    weights = labelled.float() / labelled.sum(0).clamp_min(1) * len(labelled)
     for _ in progress(range(STEPS), STEPS, "presence"):
-        batch = torch.randperm(len(known), generator=generator)[:BATCH]
+        batch = torch.randperm(len(labelled), generator=generator)[:BATCH]
         images = pad([truth.images[k] for k in batch.tolist()])
         shown = (truth.shown[batch] == 1).float()
         loss = F.binary_cross_entropy_with_logits(

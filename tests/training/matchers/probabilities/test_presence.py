@@ -35,12 +35,12 @@ def test_what_is_there_is_said_to_be_there_and_of_what_is_not_five_percent(truth
     monkeypatch.setattr(presence, "STEPS", 200)
     fitted = presence.fit_presence(truth)
     queries = of_things(Colours(), NAMES, (), fitted)
-    there = torch.tensor(
+    judged = torch.tensor(
         [[judge_photo(bag(photo), query, "sum_of_max").there for query in queries]
          for photo in truth.images]
     )  # fmt: skip
-    assert there[truth.shown == 1].float().mean() > 0.9
-    assert there[truth.shown == 0].float().mean() < 0.08
+    assert judged[truth.shown == 1].float().mean() > 0.9
+    assert judged[truth.shown == 0].float().mean() < 0.08
     assert fitted.things == set(NAMES)
 
 
@@ -80,11 +80,13 @@ def test_a_matcher_without_a_calibration_or_of_another_score_is_refused():
     plain = Checkpoint("matchers", "colours", Colours(), "c0", {})
     with pytest.raises(ValueError, match="not calibrated: run `tessera calibrate` first"):
         presence.fit_for(plain, [], Corpus("none", {}))
-    known = Calibration(torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(3, 4), 0.5)
+    calibration = Calibration(torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(3, 4), 0.5)
     other = Colours()
     other.score = "mean"
     with pytest.raises(ValueError, match="needs the score sum_of_max"):
-        presence.fit_for(replace(plain, model=other, calibration=known), [], Corpus("none", {}))
+        presence.fit_for(
+            replace(plain, model=other, calibration=calibration), [], Corpus("none", {})
+        )
 
 
 def bag(photo):
