@@ -26,19 +26,21 @@ def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
     With sum_of_max the score is Σ_t max_i v_iᵀ s_t, of the fragments s_t of `sentence` and v_i of
     `image`. A link is a term of this sum.
     """
+    spans = _list_ends(sentence.places)
+    boxes = {region: corners(image.places[region]) for region in {link.region for link in links}}
     return [
         LinkOut(
-            label=sentence.labels[link.fragment],
-            span=ends(sentence.places[link.fragment]),
-            box=corners(image.places[link.region]),
-            fragment=link.fragment,
-            region=link.region,
-            similarity=link.similarity,
-            whole=link.whole,
-            added=link.added,
-            negated=link.negated,
+            label=sentence.labels[fragment],
+            span=spans[fragment],
+            box=boxes[region],
+            fragment=fragment,
+            region=region,
+            similarity=similarity,
+            whole=whole,
+            added=None if whole is None else similarity - whole,
+            negated=negated,
         )
-        for link in links
+        for fragment, region, similarity, whole, negated in links
     ]
 
 
@@ -74,6 +76,12 @@ def _round(box: Box) -> Corners:
 def ends(place: Box | Span) -> tuple[int, int] | None:
     """Start and end; None for a box."""
     return (place.start, place.end) if isinstance(place, Span) else None
+
+
+@lru_cache(maxsize=64)  # all hits of a search have the same query
+def _list_ends(places: Sequence[Box | Span]) -> tuple[tuple[int, int] | None, ...]:
+    """The ends of all places."""
+    return tuple(map(ends, places))
 
 
 def own_words(hit: Hit) -> list[LinkOut]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypedDict
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from app.answers.fragments import fragments
 from app.defaults import DEFAULT_COLLECTION
@@ -126,8 +127,14 @@ def _address(
 ) -> str:
     parameters |= {"collection": collection} if collection != DEFAULT_COLLECTION else {}
     parameters |= {"photo": str(photo)} if photo else {}
-    query = f"?{urlencode(parameters, quote_via=quote, safe=',')}" if parameters else ""
-    return address_of(f"/items/{quote(item, safe='')}/{picture}{query}")
+    query = "&".join([f"{name}={_escape(value)}" for name, value in parameters.items()])
+    return address_of(f"/items/{_escape(item, safe='')}/{picture}{'?' if query else ''}{query}")
+
+
+@lru_cache(maxsize=1024)  # an answer writes the same values many times
+def _escape(value: str, safe: str = ",") -> str:
+    """Escape a part of an address."""
+    return quote(value, safe)
 
 
 def photo_address_of(collection: str, stored: Item) -> str | None:

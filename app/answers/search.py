@@ -267,6 +267,7 @@ def image_hit(search: Search, query: Query, hit: Hit, stored: Item) -> ImageHit:
         sentences=list(stored.sentences),
         links=links(hit.links, query.bag, hit.bag),
         phrases=phrases(alignment.phrases(hit.bag, query, hit.links), query.text, hit.bag),
+        words=[],  # a default would be copied deeply, each time
     )
 
 

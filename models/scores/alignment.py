@@ -6,11 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from models.scores import sentences
@@ -153,12 +151,10 @@ def phrases(
     With `beta`, chain decoding over the phrases joins neighbours that share a region. Without
     one, each has the region of its content word.
     """
-    starts = list(accumulate(map(len, query.parts), initial=0))
-    links_of: list[list[Link]] = [[] for _ in query.parts]
-    for link in links:
-        number = bisect_right(starts, link.fragment) - 1
-        start = starts[number]
-        links_of[number].append(link._replace(fragment=link.fragment - start) if start else link)
+    if len(query.parts) == 1:
+        links_of: Sequence[Sequence[Link]] = [links]
+    else:
+        links_of = split_parts(query, links)
     phrase_list: list[Phrase] = []
     for part, part_links in zip(query.parts, links_of, strict=True):
         if isinstance(part.places[0], Span):
@@ -166,72 +162,64 @@ def phrases(
     return tuple(phrase_list)
 
 
+def split_parts(query: Query, links: Sequence[Link]) -> list[list[Link]]:
+    """The links of each part of a query, of which fragments count within the part."""
+    starts = list(accumulate(map(len, query.parts), initial=0))
+    links_of: list[list[Link]] = [[] for _ in query.parts]
+    for link in links:
+        number = bisect_right(starts, link.fragment) - 1
+        links_of[number].append(link._replace(fragment=link.fragment - starts[number]))
+    return links_of
+
+
 def part_phrases(
     image: FragmentBag, sentence: FragmentBag, links: Sequence[Link], beta: float | None
 ) -> list[Phrase]:
     """The phrases of one part of a query; links count within the part."""
     groups = word_groups(sentence)
-    # A catalogue's terms are equal in all regions, so they do not choose one.
-    general = image.vectors.shape[1] - max(sentence.of_terms, image.of_terms)
     # Not by torch, see SumOfMax.links.
-    vectors, regions_vectors = (
-        bag.vectors.numpy(force=True)[:, :general] for bag in (sentence, image)
-    )
-    similarity = vectors @ regions_vectors.T  # (T, R)
-    heads = sum_heads(groups, similarity)
+    vectors, region_vectors = (bag.vectors.numpy(force=True) for bag in (sentence, image))
+    # A catalogue's terms are equal in all regions, so they do not choose one.
+    if terms := max(sentence.of_terms, image.of_terms):
+        vectors, region_vectors = vectors[:, :-terms], region_vectors[:, :-terms]
+    similarity = vectors @ region_vectors.T  # (T, R)
+    heads = groups.sum_heads(similarity)  # (G, R)
     if beta is None:
         regions: list[int] = heads.argmax(axis=1).tolist()
     else:
         chain = decode_chain(torch.from_numpy(heads), beta)
         groups, regions = join_neighbours(sentence, groups, chain)
-        heads = sum_heads(groups, similarity)
-    group_of = {at: number for number, group in enumerate(groups) for at in group.fragments}
+        heads = groups.sum_heads(similarity)
     links_of: list[list[Link]] = [[] for _ in groups]
     for link in links:
-        links_of[group_of[link.fragment]].append(link)
+        links_of[groups.owners[link.fragment]].append(link)
     return [
-        phrase(image, group, region, of_group, group_links)
-        for group, region, of_group, group_links in zip(
-            groups, regions, heads.tolist(), links_of, strict=True
+        phrase(group, group_links, region if earns_box(image, region, of_group) else None)
+        for group, group_links, region, of_group in zip(
+            groups, links_of, regions, heads.tolist(), strict=True
         )
     ]
 
 
-def sum_heads(groups: Sequence[Group], similarity: NDArray[Any]) -> NDArray[Any]:
-    """The similarities (G, R) of groups' content words, of all fragments' (T, R)."""
-    assert all(group.heads for group in groups), "a group without a content word"
-    heads = [head for group in groups for head in group.heads]
-    starts = list(accumulate((len(group.heads) for group in groups[:-1]), initial=0))
-    sums: NDArray[Any] = np.add.reduceat(similarity[heads], starts, axis=0)
-    return sums
-
-
-def phrase(
-    image: FragmentBag,
-    group: Group,
-    region: int,
-    similarity: Sequence[float],
-    group_links: Sequence[Link],
-) -> Phrase:
-    """One group's phrase, with its region if it earned a box.
-
-    similarity is that of its content words, (R,).
-    """
-    wholes = [link.whole for link in group_links if link.whole is not None]
-    total = sum([link.similarity for link in group_links])
-    negated = True in [link.negated for link in group_links]
-    present = total < 0 or not negated
+def phrase(group: Group, group_links: Sequence[Link], region: int | None) -> Phrase:
+    """One group's phrase, with its region if it earned a box."""
+    total, whole, known, negated = 0.0, 0.0, False, False
+    for link in group_links:
+        total += link.similarity
+        negated = negated or link.negated
+        if link.whole is not None:
+            whole, known = whole + link.whole, True
     return Phrase(
         group.span,
         total,
-        sum(wholes) if wholes else None,
-        region if present and earns_box(image, similarity, region) else None,
+        whole if known else None,
+        region if total < 0 or not negated else None,  # of what is not there, none
         negated,
         group.pairs,
     )
 
 
-def earns_box(image: FragmentBag, similarity: Sequence[float], region: int) -> bool:
+def earns_box(image: FragmentBag, region: int, similarity: Sequence[float]) -> bool:
     """Return whether a region adds a clear share to the whole photo; similarity is (R,).
 
     Every region does where no fragment stands for the whole photo, but for the frame itself.

@@ -136,10 +136,10 @@ class SumOfMax(Score):
         # Not by torch: its threads wake for a product, and wait for the next one at full speed.
         fragments, image_fragments = sentence.vectors, image.vectors
         similarity = fragments.numpy(force=True) @ image_fragments.numpy(force=True).T  # (T, R)
-        regions = similarity.argmax(axis=1)  # (T,) the first of equals: the whole photo
-        shares = similarity[np.arange(len(regions)), regions].tolist()
+        regions = similarity.argmax(axis=1).tolist()  # (T,) the first of equals: the whole photo
+        shares = similarity.max(axis=1).tolist()
         wholes = similarity[:, 0].tolist() if has_whole(image) else [None] * len(shares)
-        return tuple(map(Link, range(len(shares)), regions.tolist(), shares, wholes))
+        return tuple(map(Link, range(len(shares)), regions, shares, wholes))
 
     def without(
         self, others: Tensor, fragments: Tensor, links: Sequence[Link], region: int

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from models.text.lexicon import is_enclitic, is_function_word
 from models.types import WHOLE_SENTENCE, Box, FragmentBag, Span
@@ -41,20 +46,43 @@ class Group:
         return ", ".join(self.labels)
 
 
+class WordGroups(tuple[Group, ...]):
+    """The groups of a sentence's fragments, in the order of the text."""
+
+    @cached_property
+    def owners(self) -> dict[int, int]:
+        """The number of the group of each fragment."""
+        return {at: number for number, group in enumerate(self) for at in group.fragments}
+
+    @cached_property
+    def _heads(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Content words of all groups, and each group's start among them."""
+        assert all(group.heads for group in self), "a group without a content word"
+        sizes = [len(group.heads) for group in self]
+        heads = [head for group in self for head in group.heads]
+        return np.array(heads), np.array([*accumulate(sizes[:-1], initial=0)])
+
+    def sum_heads(self, similarity: NDArray[Any]) -> NDArray[Any]:
+        """The similarities (G, R) of groups' content words, of all fragments' (T, R)."""
+        heads, starts = self._heads
+        sums: NDArray[Any] = np.add.reduceat(similarity[heads], starts, axis=0)
+        return sums
+
+
 NO_WORDS = Group((), (), (), ())
 
 
-def word_groups(sentence: FragmentBag) -> list[Group]:
-    """The fragments of each phrase, in the order of the text.
+def word_groups(sentence: FragmentBag) -> WordGroups:
+    """The fragments of each phrase.
 
     Function words go with the next content word, those at the end and enclitics with the one
     before. Where there are no content words, all words are one phrase.
     """
-    return list(group_words(sentence.labels, sentence.places))
+    return group_words(sentence.labels, sentence.places)
 
 
 @lru_cache(maxsize=64)  # all hits of a search have the same
-def group_words(labels: tuple[str, ...], places: Sequence[Box | Span]) -> tuple[Group, ...]:
+def group_words(labels: tuple[str, ...], places: Sequence[Box | Span]) -> WordGroups:
     """The groups of fragments with some labels and places."""
     groups: list[Group] = []
     waiting = NO_WORDS
@@ -75,12 +103,12 @@ def group_words(labels: tuple[str, ...], places: Sequence[Box | Span]) -> tuple[
         groups[-1] = groups[-1].join(waiting)
     elif waiting.fragments:
         groups = [replace(waiting, heads=waiting.fragments)]
-    return tuple(groups)
+    return WordGroups(groups)
 
 
 def join_neighbours(
     sentence: FragmentBag, groups: Sequence[Group], regions: Sequence[int]
-) -> tuple[list[Group], list[int]]:
+) -> tuple[WordGroups, list[int]]:
     """Neighbouring groups of one region as one; the whole sentence stays apart."""
     long: list[Group] = []
     joined_regions: list[int] = []
@@ -91,4 +119,4 @@ def join_neighbours(
         else:
             long.append(group)
             joined_regions.append(region)
-    return long, joined_regions
+    return WordGroups(long), joined_regions

@@ -35,9 +35,9 @@ Numbers = NDArray[np.int64]
 MOST = 32  # tokens of a text: longer ones torch passes as quickly, and many of them quicker
 FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
-# As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers.
-LANES, VECTORS = (16, 4) if has("avx512f") else (8, 2)
-TOKENS = 6
+# As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers. Of many tokens
+# weights in half precision are converted once.
+LANES, VECTORS, TOKENS = (16, 2, 14) if has("avx512f") else (8, 2, 6)
 SHARE = 64  # tokens of texts that one thread passes together, about
 LINE = 64  # bytes of a line of a cache
 BLOCK = LANES * VECTORS  # outputs of a linear map that are computed together

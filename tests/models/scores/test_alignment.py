@@ -11,10 +11,9 @@ from models.scores.alignment import (
     phrases,
     query_links,
     region_links,
-    sum_heads,
 )
 from models.scores.scoring import SCORES
-from models.scores.word_groups import Group, word_groups
+from models.scores.word_groups import Group, WordGroups, word_groups
 from models.text.queries import Query
 from models.types import (
     WHOLE_FRAME,
@@ -289,6 +288,6 @@ def test_the_whole_sentence_is_a_phrase_of_its_own():
 def test_content_words_of_a_phrase_are_summed_in_each_region():
     similarity = np.arange(12, dtype=np.float32).reshape(4, 3)
     heads = ((0, 1), (1,)), ((2, 3), (2, 3)), ((0,), (0,))
-    groups = [Group(fragments, chosen, (), ()) for fragments, chosen in heads]
+    groups = WordGroups(Group(fragments, chosen, (), ()) for fragments, chosen in heads)
     expected = [similarity[1], similarity[2] + similarity[3], similarity[0]]
-    assert sum_heads(groups, similarity).tolist() == np.stack(expected).tolist()
+    assert groups.sum_heads(similarity).tolist() == np.stack(expected).tolist()
