@@ -90,16 +90,17 @@ def own_words(hit: Hit) -> list[LinkOut]:
     A query by text scores it by the same sum: s_t are the query's fragments, v_i the found
     sentence's, so `region` is a fragment of the found one and the label is its word.
     """
+    labels, spans = hit.bag.labels, [ends(place) for place in hit.bag.places]
     return [
         LinkOut(
-            label=hit.bag.labels[link.region],
-            span=ends(hit.bag.places[link.region]),
-            fragment=link.fragment,
-            region=link.region,
-            similarity=link.similarity,
-            whole=link.whole,
-            added=link.added,
-            negated=link.negated,
+            label=labels[region],
+            span=spans[region],
+            fragment=fragment,
+            region=region,
+            similarity=similarity,
+            whole=whole,
+            added=None if whole is None else similarity - whole,
+            negated=negated,
         )
-        for link in hit.links
+        for fragment, region, similarity, whole, negated in hit.links
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from index.codes import encode, steps, steps_of
 from index.search.gpu import Device
-from index.search.query import QueryPart, SentenceRole, exact
+from index.search.query import QueryPart, SentenceRole, exact, exact_sentences
 from index.search.row_blocks import RowBlock
 from index.segments.heads import Extremes, Heads, split_signs
 from index.segments.rows import Numbers, Rows, of_vectors
@@ -223,7 +223,7 @@ class Rescorer:
 
 
 def compile_kernel(score: Score) -> None:
-    """Compile a score's kernel, or read it from numba's cache."""
+    """Compile the kernels of a score, or read them from numba's cache."""
     vectors, role = np.ones((1, WIDE), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)
     rows = of_vectors([vectors], [0], [0], "images", score, dimension=WIDE)
@@ -231,3 +231,4 @@ def compile_kernel(score: Score) -> None:
     for chosen in (slice(0, 1), np.zeros(1, np.int64)):
         part.estimates(RowBlock.of(rows, chosen))
     exact(score, [vectors], term, role)
+    exact_sentences(vectors, rows.offsets, term, WIDE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def kind_of(part: FragmentBag, in_photos: bool) -> PairKind:
     return PairKind.TEXT_IN_PHOTO if in_photos else PairKind.TEXT_AND_TEXT
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: it keeps what every search needs
 class Calibration:
     """p = σ(a S + b log Σ_j exp(r_jᵀ Σ_t s_t) + c T + d), a logistic model for each kind of pair.
 
@@ -83,6 +84,14 @@ class Calibration:
     def compares_texts(self) -> bool:
         """Whether it has coefficients of a text and a text."""
         return len(self.coefficients) > PairKind.TEXT_AND_TEXT.value
+
+    @cached_property
+    def _unit_sentences(self) -> Floats:
+        return _scale_to_one(self.sentences.numpy())
+
+    @cached_property
+    def _coefficients(self) -> NDArray[np.float64]:
+        return self.coefficients.double().numpy()
 
     def drop_terms(self, query: Query, in_photos: bool) -> Query:
         """A query without a catalogue's terms in parts of the searched kind.
@@ -114,7 +123,7 @@ class Calibration:
         references = self.photos.numpy()
         if kind is PairKind.TEXT_AND_TEXT:
             scores = -np.arccos(scores.clip(-1, 1))
-            sums, references = _scale_to_one(sums), _scale_to_one(self.sentences.numpy())
+            sums, references = _scale_to_one(sums), self._unit_sentences
         answered = _measure_strength(sums, references)  # (N,) or (1,)
         features: Floats = np.empty((len(scores), 4), np.float32)
         features[:, 0], features[:, 1], features[:, 2], features[:, 3] = scores, answered, sizes, 1
@@ -128,8 +137,7 @@ class Calibration:
         differently.
         """
         features = self.features(kind, scores, sums, sizes)
-        coefficients: NDArray[np.float64] = self.coefficients[kind.value].double().numpy()
-        terms = features * coefficients  # (N, 4)
+        terms = features * self._coefficients[kind.value]  # (N, 4)
         return logistic(terms[:, 0] + terms[:, 1] + terms[:, 2] + terms[:, 3])
 
     def of_query(

@@ -13,6 +13,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
+from models.machine_code import compile_loop
 from models.scores.kernels import Floats
 from models.types import FragmentBag, Link
 
@@ -27,9 +28,21 @@ def unit_sums(vectors: Floats, starts: NDArray[np.int64], width: int) -> Floats:
     Only the first `width` numbers count; the others are zeros.
     """
     sums = np.zeros((len(starts), vectors.shape[1]))  # in double: squares of large numbers fit
-    sums[:, :width] = np.add.reduceat(vectors[:, :width], starts, axis=0, dtype=np.float64)
+    add_fragments(vectors, starts, width, sums)
     units: Floats = (sums / measure_lengths(sums)[:, None]).astype(np.float32)
     return units
+
+
+@compile_loop
+def add_fragments(
+    vectors: Floats, starts: NDArray[np.int64], width: int, out: NDArray[np.float64]
+) -> None:
+    """Add the first `width` numbers of fragments (N, D) from `starts` (B,) on to out (B, D)."""
+    for b in range(len(starts)):
+        end = starts[b + 1] if b + 1 < len(starts) else len(vectors)
+        for n in range(starts[b], end):
+            for w in range(width):
+                out[b, w] += vectors[n, w]
 
 
 def measure_lengths(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -35,8 +35,8 @@ Numbers = NDArray[np.int64]
 MOST = 32  # tokens of a text: longer ones torch passes as quickly, and many of them quicker
 FEATURES = ("avx2", "f16c", "fma")
 EPSILON = np.float32(1e-12)  # of layer norms
-# As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers. Of many tokens
-# weights in half precision are converted once.
+# As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers. The more
+# tokens, the less often weights are converted to single precision.
 LANES, VECTORS, TOKENS = (16, 2, 14) if has("avx512f") else (8, 2, 6)
 SHARE = 64  # tokens of texts that one thread passes together, about
 LINE = 64  # bytes of a line of a cache
