@@ -38,6 +38,7 @@ EPSILON = np.float32(1e-12)  # of layer norms
 # As many sums as registers hold: of each of so many tokens, VECTORS of LANES numbers. The more
 # tokens, the less often weights are converted to single precision.
 LANES, VECTORS, TOKENS = (16, 2, 14) if has("avx512f") else (8, 2, 6)
+ATTENDING = min(TOKENS, 7)  # tokens of attention's products: more take as long, and to compile
 SHARE = 64  # tokens of texts that one thread passes together, about
 LINE = 64  # bytes of a line of a cache
 BLOCK = LANES * VECTORS  # outputs of a linear map that are computed together
@@ -117,14 +118,14 @@ def stack(layers: Iterable[Sequence[Tensor]]) -> Floats:
     return rows
 
 
-def make_tile(kind: Any) -> Any:
-    """Make `multiply_tile` for blocks of a kind of numbers, HALVES or SINGLES."""
+def make_tile(kind: Any, most: int) -> Any:
+    """Make `multiply_tile` for numbers of a kind, HALVES or SINGLES, and `most` tokens."""
 
     @intrinsic
     def multiply_tile(  # type: ignore[no-untyped-def]
         _typing, _many, _block, _first, _step, _count, _out, _out_step, _later, _bytes
     ):
-        """Multiply a block with 1 to TOKENS tokens.
+        """Multiply a block with one token or up to `most`.
 
         The arguments are how many tokens, the addresses of the block and of the first token, the
         bytes of a token, the number of inputs, the address of the first output, the bytes from a
@@ -136,7 +137,7 @@ def make_tile(kind: Any) -> Any:
             many, block, first, step, count, out, out_step, *later = arguments
             after = builder.append_basic_block("multiplied")
             choice = builder.switch(many, after)
-            for tokens in range(1, TOKENS + 1):
+            for tokens in range(1, most + 1):
                 case = builder.append_basic_block("tokens")
                 choice.add_case(LONG(tokens), case)
                 builder.position_at_end(case)
@@ -206,7 +207,7 @@ def load_for_later(builder: Any, address: Any) -> None:
         builder.call(function, [place, INTEGER(0), INTEGER(2), INTEGER(1)])
 
 
-multiply_halves, multiply_singles = make_tile(HALVES), make_tile(SINGLES)
+multiply_halves, multiply_singles = make_tile(HALVES, TOKENS), make_tile(SINGLES, ATTENDING)
 
 
 def pointer(builder: Any, kind: Any, address: Any, offset: int) -> Any:
@@ -263,9 +264,9 @@ def multiply_block(tokens: Floats, block: Floats, out: Floats) -> None:
     step, out_step = tokens.strides[0], out.strides[0]
     for number in range(len(block)):
         address = block[number].ctypes.data
-        for first in range(0, len(tokens), TOKENS):
+        for first in range(0, len(tokens), ATTENDING):
             multiply_singles(
-                min(TOKENS, len(tokens) - first),
+                min(ATTENDING, len(tokens) - first),
                 address,
                 tokens.ctypes.data + step * first,
                 step,
