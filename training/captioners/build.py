@@ -46,7 +46,8 @@ def build(
         loaded = checkpoint.load(start)
         if (loaded.kind, loaded.name) != ("captioners", preset.model):
             raise ValueError(
-                f"{start} is a {loaded.name} of the {loaded.kind}; the preset trains {preset.model}"
+                f"{start} is {loaded.name}, one of the {loaded.kind}; the preset goes on with the "
+                f"captioner {preset.model}"
             )
         trained: LanguageCaptioner = loaded.model
         if isinstance(trained, Model) and preset.text and not preset.reward:

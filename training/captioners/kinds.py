@@ -42,7 +42,10 @@ def add_kinds(
     ValueError for a model without classifiers, LookupError without WordNet.
     """
     if loaded.name != "attentive":
-        raise ValueError(f"only a captioner attentive takes kinds; this is a {loaded.name}")
+        raise ValueError(
+            "only captioners of the model attentive take kinds; this is "
+            f"{loaded.name}, one of the {loaded.kind}"
+        )
     wordnet = WordNet()  # first: features of all photos take minutes
     inputs = frozen_inputs(loaded.model, examples, place, precision_of(loaded), progress)
     return fit_kinds(loaded.model, inputs, examples, wordnet)

@@ -54,7 +54,7 @@ class CaptionerPreset:
 
     least_count: occurrences of a word of the vocabulary in train's sentences, or with `text` in all
     texts. With `snippets` the captioner learns regions with aligned parts of sentences. With
-    `reward` it begins with a trained captioner.
+    `reward` or `continues` it begins with a trained captioner.
     """
 
     model: str
@@ -66,6 +66,7 @@ class CaptionerPreset:
     snippets: SnippetOptions | None = None
     text: TextOptions | None = None
     reward: Reward | None = None
+    continues: bool = False
 
 
 PARTS = {"snippets": SnippetOptions, "text": TextOptions, "reward": Reward}
@@ -81,9 +82,15 @@ def read(preset: str) -> CaptionerPreset:
 
 def parse(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: ARG001 - as of other parts
     """The preset of a preset's tables."""
-    refuse_unknown(tables, {"model", "objective", "optimizer", "schedule", *PARTS}, "the preset")
+    known = {"model", "objective", "optimizer", "schedule", "continues", *PARTS}
+    refuse_unknown(tables, known, "the preset")
     options = dict(tables.get("model", {}))
-    name = options.pop("name", "")
+    if "name" not in options:
+        raise ValueError(
+            f"[model] needs a name, one of {', '.join(registry.names('captioners'))}: is this the "
+            "preset of a captioner?"
+        )
+    name = options.pop("name")
     option_names = {field.name for field in fields(registry.find("captioners", name).Config)}
     refuse_unknown(options, option_names - {"words", "image", "joint"}, "[model]")
     objective = tables.get("objective", {})
@@ -94,6 +101,7 @@ def parse(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: A
         make_options(Optimizer, tables.get("optimizer", {}), "[optimizer]"),
         make_options(Schedule, tables.get("schedule", {}), "[schedule]"),
         **objective,
+        continues=bool(tables.get("continues", False)),
         **{
             part: make_options(PARTS[part], tables[part], f"[{part}]")
             for part in PARTS

@@ -221,7 +221,7 @@ def measure_region_captions(
     """
     if loaded.kind not in ("captioners", "matchers"):
         raise ValueError(
-            f"captioners describe regions, matchers retrieve; this is of {loaded.kind}"
+            f"captioners describe regions, matchers retrieve; this is one of the {loaded.kind}"
         )
     model = loaded.model if loaded.kind == "captioners" else loaded.model.image
     regions = see_true_regions(

@@ -83,8 +83,8 @@ def claim_folder(
     corpus: Corpus, place: RunPlace, preset: CaptionerPreset, text: Path | None, resume: bool
 ) -> RunFolder:
     """Claim the run's folder; ValueError for a conflict of options."""
-    if preset.reward and not place.start:
-        raise ValueError("[reward] is for a trained captioner: give one by --start")
+    if (preset.reward or preset.continues) and not place.start:
+        raise ValueError("the preset goes on with a trained captioner: give one by --start")
     if text and not preset.text:
         raise ValueError("--text is for presets with [text]: leave it out, or choose another")
     facts = {

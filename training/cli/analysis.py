@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from training.cli.options import (
     FEATURES,
@@ -30,7 +31,7 @@ from training.cli.options import (
 Sheet = Annotated[Path, typer.Option("--out", help="The .png of regions to write.")]
 Count = Annotated[int, typer.Option(min=1, help="Regions on the sheet, one a photo.")]
 Limit = Annotated[
-    int | None, typer.Option(min=1, help="Photos, drawn at random. [default: the whole split]")
+    int | None, typer.Option(min=1, help="Photos, drawn at random.", show_default="the whole split")
 ]
 Fields = Annotated[
     list[str] | None,
@@ -142,7 +143,7 @@ def evaluate(
         )  # fmt: skip
         examine = analysis.choose_exam(loaded, searches=searches, unwritten=unwritten)
         table, numbers = examine(loaded, exam)
-        title = f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}"
+        title = escape(f"{loaded.name} {loaded.fingerprint}, {corpus.name} {part}")
         Console().print(title, table, sep="\n")
         about = analysis.name_checkpoint(loaded) | {
             "data": corpus.name,

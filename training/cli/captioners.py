@@ -193,6 +193,7 @@ def evaluate_regions(
         from training import analysis
         from training.captioners import regions as region_captions
         from training.data import readers as folders
+        from training.evaluation.captions.measure import list_missing
         from training.markdown import one_decimal, slashed
         from training.runs import progress
         from training.runs.folder import RunPlace
@@ -211,5 +212,7 @@ def evaluate_regions(
             f"{numbers['regions']:,} true boxes: BLEU-1 to 4 {slashed(score.bleu)}, METEOR "
             f"{one_decimal(score.meteor)}, ROUGE-L {score.rouge:.1f}, CIDEr-D {score.cider:.1f}"
         )
+        for missing in list_missing(score):
+            typer.echo(missing)
         about = analysis.name_checkpoint(loaded) | {"data": corpus.name, "split": split}
         analysis.store(json_file, about | numbers)

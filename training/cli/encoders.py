@@ -18,6 +18,7 @@ from training.cli.options import (
     Images,
     Numbers,
     plain_errors,
+    refuse_other_file,
     refuse_state,
 )
 
@@ -35,7 +36,11 @@ def adopt(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="The checkpoint to write, or its folder. [default: NAME.safetensors]"),
+        typer.Option(
+            help="The checkpoint to write, or its folder.",
+            show_default="NAME.safetensors",
+            callback=refuse_other_file,
+        ),
     ] = None,
     regions: Annotated[
         float,
@@ -47,7 +52,8 @@ def adopt(
         str | None,
         typer.Option(
             help="Recipe of boxes' vectors: masked, value, tokens, contributed, rollout, or "
-            "occluded, the most reliable, a pass for each box. [default: rollout]"
+            "occluded, the most reliable, a pass for each box.",
+            show_default="rollout",
         ),
     ] = None,
     against: Annotated[
@@ -138,7 +144,7 @@ def tune(
     recipe: Annotated[
         list[str] | None,
         typer.Option(
-            help="How to make boxes, tried alone; may be repeated. [default: all but occluded]"
+            help="How to make boxes, tried alone; may be repeated.", show_default="all but occluded"
         ),
     ] = None,
     device: Device = "cpu",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +16,7 @@ from index import printing
 from training.cli.options import Numbers, plain_errors
 
 if TYPE_CHECKING:
-    from training.evaluation.relevance import Comparison
+    from training.evaluation.relevance import Comparison, Values
 
 
 def judge(
@@ -43,6 +44,8 @@ def judge(
         grades = judgements.by_query(judgements.read(judged))
         files = [run, other] if other else [run]
         runs = [judgements.by_query(judgements.read(file)) for file in files]
+        for file, results in zip(files, runs, strict=True):
+            refuse_unlike(file, results, judged, grades)
         compared = relevance(grades, runs, measure or MEASURES)
         answered = sum(max(graded.values()) > 0 for graded in grades.values())
         printing.print_out(
@@ -56,6 +59,17 @@ def judge(
             whole_files.write_text(json_file, json.dumps(numbers, indent=2) + "\n")
 
 
+def refuse_unlike(file: Path, results: Values, judged: Path, grades: Values) -> None:
+    """Raise ValueError for a run of other queries, or the judgements themselves."""
+    if filecmp.cmp(file, judged, shallow=False):
+        raise ValueError(f"{file} holds the judgements: give a run, such as `tessera rank` writes")
+    if not results.keys() & grades.keys():
+        raise ValueError(
+            f"{file} has none of the queries of {judged}: it has {next(iter(results))!r}, the "
+            f"judgements have {next(iter(grades))!r}"
+        )
+
+
 def make_table(compared: list[Comparison], files: list[Path]) -> Table:
     """Make a table of measures, a column a run.
 
@@ -66,11 +80,11 @@ def make_table(compared: list[Comparison], files: list[Path]) -> Table:
         *columns, *(["difference", "better", "worse", "p"] if len(files) > 1 else [])
     )
     for comparison in compared:
-        row = [comparison.measure, *(f"{value:.3f}" for value in comparison.means)]
+        row = [comparison.measure, *(f"{value:z.3f}" for value in comparison.means)]
         if len(files) > 1:
             p = "–" if comparison.p is None else f"{comparison.p:.4f}"
             row += [
-                f"{comparison.means[1] - comparison.means[0]:+.3f}",
+                f"{comparison.means[1] - comparison.means[0]:+z.3f}",
                 str(comparison.better),
                 str(comparison.worse),
                 p,

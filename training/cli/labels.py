@@ -18,7 +18,7 @@ Labelled = Annotated[
     Path, typer.Option("--labels", help="Folder or .jsonl of photos with complete `labels`.")
 ]
 Limit = Annotated[
-    int | None, typer.Option(min=1, help="Photos with labels. [default: all of the split]")
+    int | None, typer.Option(min=1, help="Photos with labels.", show_default="all of the split")
 ]
 
 

@@ -17,6 +17,7 @@ from training.cli.options import (
     Device,
     Images,
     Labels,
+    NewCheckpoint,
     Parser,
     Photos,
     Resume,
@@ -54,7 +55,7 @@ def train(
     labels: Labels = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(help="A catalogue's field to make texts of. [default: all that fit]"),
+        typer.Option(help="A catalogue's field to make texts of.", show_default="all that fit"),
     ] = None,
     clicks: Annotated[
         Path | None,
@@ -172,35 +173,39 @@ def write_average(
         ),
     ],
     data: Data,
-    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    out: NewCheckpoint,
     start: Annotated[
         float, typer.Option(min=0, max=1, help="The share of what pretrained weights were.")
     ] = 0.0,
     embedding: Annotated[
         int | None,
-        typer.Option(min=1, help="Numbers of the joint space to keep. [default: all]"),
+        typer.Option(min=1, help="Numbers of the joint space to keep.", show_default="all"),
     ] = None,
     conse: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Numbers that name a photo, for short texts. [default: as trained]"
+            min=0, help="Numbers that name a photo, for short texts.", show_default="as trained"
         ),
     ] = None,
     references: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Photos that texts are compared with, for offsets. [default: as trained]"
+            min=1,
+            help="Photos that texts are compared with, for offsets.",
+            show_default="as trained",
         ),
     ] = None,
     reference_sentences: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Texts that photos are compared with, for offsets. [default: as trained]"
+            min=0,
+            help="Texts that photos are compared with, for offsets.",
+            show_default="as trained",
         ),
     ] = None,
     offset_weights: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Weights of texts' and photos' offsets. [default: as trained]"),
+        typer.Option(help="Weights of texts' and photos' offsets.", show_default="as trained"),
     ] = None,
     images: Images = None,
     labels: Labels = None,
@@ -246,7 +251,7 @@ def blend(
         Path, typer.Argument(help="Another one of the same shape.", callback=refuse_state)
     ],
     data: Data,
-    out: Annotated[Path, typer.Option(help="The .safetensors file to write.")],
+    out: NewCheckpoint,
     share: Annotated[float, typer.Option(min=0, max=1, help="The share of the former one.")] = 0.0,
     network: Annotated[
         float, typer.Option(min=0, max=1, help="The share of the packaged CNN in the tuned one.")

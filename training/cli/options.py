@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RUNS = Path("runs")
 FEATURES = Path(".tessera/features")
+CHECKPOINT = ".safetensors"
 
 Data = Annotated[Path, typer.Option(help="Folder, .json or .jsonl of photos and sentences.")]
 Images = Annotated[
@@ -38,7 +39,8 @@ Parser = Annotated[
     str | None,
     typer.Option(
         envvar="TESSERA_PARSER",
-        help="The spaCy pipeline of trees: a folder, or an installed package. [default: ours]",
+        help="The spaCy pipeline of trees: a folder, or an installed package.",
+        show_default="ours",
     ),
 ]
 Photos = Annotated[
@@ -49,7 +51,7 @@ Resume = Annotated[
 ]
 TrueBoxes = Annotated[
     Path | None,
-    typer.Option(help="File of true boxes. [default: entities.json.gz next to the data]"),
+    typer.Option(help="File of true boxes.", show_default="entities.json.gz next to the data"),
 ]
 
 
@@ -65,13 +67,36 @@ def refuse_state(value: Path | list[Path] | None) -> Path | list[Path] | None:
     return value
 
 
+def refuse_other_ending(value: Path | None) -> Path | None:
+    """Refuse a checkpoint to write without the ending .safetensors."""
+    if value and value.suffix != CHECKPOINT:
+        raise typer.BadParameter(f"{value} does not end in {CHECKPOINT}")
+    return value
+
+
+def refuse_other_file(value: Path | None) -> Path | None:
+    """Refuse a file without the ending .safetensors; a folder is taken."""
+    return value if value and value.is_dir() else refuse_other_ending(value)
+
+
 File = Annotated[
     Path,
     typer.Argument(metavar="CHECKPOINT", help="A .safetensors file.", callback=refuse_state),
 ]
-CheckpointOut = Annotated[Path, typer.Argument(help="The .safetensors file to write.")]
+CheckpointOut = Annotated[
+    Path, typer.Argument(help="The .safetensors file to write.", callback=refuse_other_ending)
+]
 ChangedOut = Annotated[
-    Path | None, typer.Option(help="The checkpoint to write. [default: CHECKPOINT itself]")
+    Path | None,
+    typer.Option(
+        help="The checkpoint to write.",
+        show_default="CHECKPOINT itself",
+        callback=refuse_other_ending,
+    ),
+]
+NewCheckpoint = Annotated[
+    Path,
+    typer.Option("--out", help="The .safetensors file to write.", callback=refuse_other_ending),
 ]
 Numbers = Annotated[Path | None, typer.Option("--json", help="Write the numbers.")]
 

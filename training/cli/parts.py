@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -139,6 +137,7 @@ def train_grounder(
     console = Console(stderr=True)
     with plain_errors(console, device=device):
         from training.data import readers as folders
+        from training.evaluation import tables
         from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding
         from training.runs.folder import RunPlace
@@ -152,4 +151,4 @@ def train_grounder(
             resume=resume,
             reporter=make_reporter(console),
         )
-        typer.echo(f"{out}: {json.dumps(asdict(localisation))}")
+        typer.echo(f"{out}: {tables.format_localisation(localisation)}")

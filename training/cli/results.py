@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,6 +59,7 @@ def reproduce_rows(
     with plain_errors(console, parser, device):
         from training.data import readers as folders
         from training.matchers import preset as presets
+        from training.report import page as report
         from training.report import reproduce
         from training.report.systems import SYSTEMS
         from training.runs import presets as inheritance
@@ -75,20 +75,17 @@ def reproduce_rows(
                 )
         corpus = folders.read(data, images)
         rows = [presets.read(name).with_photos(photos).fit_to(corpus) for name in names]
+        stored = report.read(results).values()
         trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
-        paces = reproduce.measure_paces(
-            [
-                *(json.loads(file.read_text("utf-8")) for file in out.glob("*/run.json")),
-                *measurements.read(results).values(),
-            ]
-        )
+        begun = map(measurements.read_file, out.glob("*/run.json"))
+        paces = reproduce.measure_paces([*begun, *stored])
         console.print(describe_plan(trainings, paces))
         failures = reproduce.reproduce(
             trainings,
             corpus,
             reproduce.Publisher(results, page),
             progress=progress.on(console),
-            on_start=lambda job: console.print(f"{job.name}, {job.left} epochs left"),
+            on_start=lambda job: console.print(f"{job.name}: {describe_left(job)}"),
             on_epoch=lambda record: console.print(format_epoch(record)),
         )
         if failures:
@@ -116,20 +113,12 @@ def write_report(
     """
     console = Console(stderr=True)
     with plain_errors(console):
-        from models import whole_files
-        from training.report import drawing, pictures
+        from training.report import drawing
         from training.report import page as report
 
-        if add:
-            measured = {
-                measurements.name_of(file): json.loads(file.read_text("utf-8")) for file in add
-            }
-            measurements.add(results, measured)
         if not drawing.is_available():
             console.print(f"no pictures without matplotlib: {drawing.INSTALL}", markup=False)
-        stored = report.read(results)
-        shown = pictures.draw_for(stored, out)
-        whole_files.write_text(out, report.write_page(stored, shown))
+        report.publish(results, out, add or ())
 
 
 def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> str:
@@ -148,7 +137,7 @@ def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> 
     if to_do:
         lines.append(
             "To do: "
-            + ", ".join(f"{training.name} ({training.left} epochs)" for training in to_do)
+            + ", ".join(f"{training.name} ({describe_left(training)})" for training in to_do)
             + "."
         )
         expected = reproduce.estimate(trainings, paces)
@@ -158,3 +147,10 @@ def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> 
             lines.append(f"On top, with no earlier run to go by: {', '.join(expected.unknown)}.")
         lines.append("Frozen features that are not in the cache yet come on top too.")
     return "\n".join(lines)
+
+
+def describe_left(training: Training) -> str:
+    """Describe a training's remaining epochs."""
+    if not training.preset.schedule.epochs:
+        return "solved, without epochs"
+    return "1 epoch" if training.left == 1 else f"{training.left} epochs"

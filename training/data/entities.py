@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ from models.types import Box, Span
 from training.data.digests import digest
 
 FILES = ("entities.json.gz", "entities.json")
+LAYOUT = (
+    "a .json or .json.gz of {photo's file name: {w, h, boxes, sentences}}, such as "
+    "entities.json.gz of `tessera scenes`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,8 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
     The file maps a file name to {w, h, boxes: {id: [[x1, y1, x2, y2], …] in pixels}, sentences:
     [{tokens, phrases: [{id, start, end}]}]}, where tokens[start:end] is the phrase.
     """
-    content = file.read_bytes()
-    rows = json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
     grounded = {}
-    for name, row in rows.items():
+    for name, row in read_rows(file).items():
         try:
             boxes = {
                 key: tuple(fractions(box, row["w"], row["h"]) for box in pixel_boxes)
@@ -61,9 +64,24 @@ def read(file: Path) -> dict[str, tuple[GroundedSentence, ...]]:
             grounded[name] = tuple(
                 parse_sentence(annotation, boxes) for annotation in row["sentences"]
             )
-        except (KeyError, TypeError, ValueError, IndexError) as wrong:
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as wrong:
             raise ValueError(f"{file}, photo {name}: {wrong!r}") from wrong
     return grounded
+
+
+def read_rows(file: Path) -> dict[str, dict[str, Any]]:
+    """Read the rows of photos by name; ValueError for another layout."""
+    content = file.read_bytes()
+    try:
+        rows = json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
+    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as broken:
+        raise ValueError(f"{file} is not JSON ({broken}): give {LAYOUT}") from broken
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+        raise ValueError(f"{file} holds no true boxes: give {LAYOUT}")
+    for name, row in rows.items():
+        if missing := sorted({"w", "h", "boxes", "sentences"} - row.keys()):
+            raise ValueError(f"{file}, photo {name} lacks {', '.join(missing)}: give {LAYOUT}")
+    return rows
 
 
 def fractions(box: Sequence[float], width: float, height: float) -> Box:

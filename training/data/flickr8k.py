@@ -21,7 +21,7 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     """
     try:
         rows = json.loads(file.read_text(encoding="utf-8-sig"))
-    except json.JSONDecodeError as broken:
+    except ValueError as broken:  # those of UTF-8, too
         raise ValueError(f"{file} is not JSON: {broken}") from broken
     if not isinstance(rows, list):
         raise ValueError(f"{file} must hold a list of photos, not {type(rows).__name__}")

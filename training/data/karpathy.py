@@ -19,9 +19,11 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a dataset_flickr8k.json, dataset_flickr30k.json or dataset_coco.json."""
     try:
         rows = json.loads(file.read_text(encoding="utf-8-sig"))["images"]
-    except (json.JSONDecodeError, KeyError, TypeError) as broken:
+        names = [
+            str(Path(row.get("filepath", ""), row.get("filename", ""))) for row in rows[:FIRST]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as broken:
         raise ValueError(f"{file} is not JSON with a list 'images': {broken!r}") from broken
-    names = [str(Path(row.get("filepath", "")) / row.get("filename", "")) for row in rows[:FIRST]]
     folder = images or find_photos(file.parent, names)
     return Corpus.of(file.stem.removeprefix("dataset_"), parse_rows(file, rows, folder))
 

@@ -98,12 +98,18 @@ def read(file: Path | None) -> tuple[NaturalQuery, ...]:
 
 def read_content(file: Path) -> Any:
     """Read a .toml, .jsonl or .json; ValueError if malformed."""
-    text = file.read_text(encoding="utf-8-sig")
-    if file.suffix == ".toml":
-        return tomllib.loads(text)
-    if file.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return json.loads(text)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        if file.suffix == ".toml":
+            return tomllib.loads(text)
+        if file.suffix == ".jsonl":
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return json.loads(text)
+    except ValueError as broken:
+        raise ValueError(
+            f"{file} cannot be read as {file.suffix[1:] or 'JSON'} ({broken}): give queries as "
+            ".json, .jsonl or .toml"
+        ) from broken
 
 
 def parse_query(file: Path, number: int, row: Any) -> NaturalQuery:

@@ -52,13 +52,16 @@ class Tree:
 def read(path: Path) -> Iterator[Tree]:
     """Read the trees of a CoNLL-U file, gzipped or not.
 
-    Tags are its XPOS.
+    Tags are its XPOS. ValueError names a file of another format.
     """
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8-sig") as file:
-        for block in file.read().strip().split("\n\n"):
-            rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
-            yield make_tree([row for row in rows if row[0].isdigit()])
+    try:
+        with opener(path, "rt", encoding="utf-8-sig") as file:
+            for block in file.read().strip().split("\n\n"):
+                rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
+                yield make_tree([row for row in rows if row[0].isdigit()])
+    except (ValueError, EOFError, gzip.BadGzipFile) as wrong:
+        raise ValueError(f"{path} is no CoNLL-U file: {wrong}") from wrong
 
 
 def make_tree(rows: list[list[str]]) -> Tree:

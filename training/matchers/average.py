@@ -80,6 +80,7 @@ def write(
     cannot have.
     """
     loaded = [checkpoint.load(file, place.device) for file in files]
+    refuse_other_kinds(loaded)
     if start:
         refuse_other_starts(loaded)
     models = require_alike(loaded)
@@ -100,6 +101,15 @@ def write(
     return validation
 
 
+def refuse_other_kinds(loaded: Sequence[Checkpoint]) -> None:
+    """Raise ValueError for checkpoints of other models than matchers."""
+    for run in loaded:
+        if run.kind != registry.MATCHERS:
+            raise ValueError(
+                f"{run.name} {run.fingerprint} is one of the {run.kind}: give matchers alone"
+            )
+
+
 def require_alike(loaded: Sequence[Checkpoint]) -> list[TwoTowerMatcher]:
     """Return the matchers of checkpoints; ValueError unless options and backbones agree.
 
@@ -107,12 +117,16 @@ def require_alike(loaded: Sequence[Checkpoint]) -> list[TwoTowerMatcher]:
     """
     first = loaded[0].model
     for run in loaded:
-        matcher = run.kind == registry.MATCHERS and run.model.config == first.config
-        if not matcher or not (first.tuned or run.model.image_key() == first.image_key()):
+        same_options = run.model.config == first.config
+        if not same_options or not (first.tuned or run.model.image_key() == first.image_key()):
             raise ValueError(
                 f"{run.name} {run.fingerprint} is no matcher with the options, networks and "
                 f"proposals of {loaded[0].name} {loaded[0].fingerprint}: average runs of one "
                 "preset and data"
+            )
+        if "preset" not in run.facts:
+            raise ValueError(
+                f"{run.name} {run.fingerprint} was not trained: average runs of `tessera train`"
             )
     return [run.model for run in loaded]
 

@@ -16,7 +16,7 @@ from models.matcher import TwoTowerMatcher
 from models.text_towers.minilm import Model as MiniLM
 from models.vision import backbones
 from training.data.corpus import Corpus
-from training.matchers.average import MAPS
+from training.matchers.average import MAPS, refuse_other_kinds
 from training.matchers.matching import encode_all
 
 LEARNED = (
@@ -46,10 +46,9 @@ def write(new: Path, former: Path, corpus: Corpus, share: float, network: float,
 
 def refuse_others(loaded: Sequence[Checkpoint]) -> None:
     """Raise ValueError for checkpoints without a common meaning of weights."""
+    refuse_other_kinds(loaded)
     for run in loaded:
-        if run.kind != registry.MATCHERS or not (
-            isinstance(run.model.image, Contextual) and isinstance(run.model.text, MiniLM)
-        ):
+        if not (isinstance(run.model.image, Contextual) and isinstance(run.model.text, MiniLM)):
             raise ValueError(f"{run.name} {run.fingerprint} is no matcher of the preset tessera")
     shapes = [(run.model.config.image, run.model.config.text.options.embedding) for run in loaded]
     if shapes[0] != shapes[1]:

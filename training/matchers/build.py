@@ -80,7 +80,7 @@ def refuse_other_towers(preset: Preset, start: Checkpoint) -> None:
         raise ValueError("the checkpoint to start from has terms already: start from a general one")
     matcher = start.kind == registry.MATCHERS
     if not matcher or start.model.config.towers != preset.model.towers:
-        trained = f"towers {start.model.config.towers}" if matcher else start.kind
+        trained = f"towers {start.model.config.towers}" if matcher else f"one of the {start.kind}"
         raise ValueError(
             f"the preset trains towers {preset.model.towers} and cannot start from {trained}"
         )

@@ -16,6 +16,7 @@ from models import whole_files
 FILE = Path("benchmarks/measurements.jsonl")
 SHIPPED = "tessera-world"  # the preset of the matcher that ships
 DATA = "flickr8k val"  # where it is measured first
+ADDED = "the run.json of a matcher's training, or a file of `tessera evaluate … --json`"
 
 Measurement = Mapping[str, Any]
 
@@ -23,20 +24,35 @@ Measurement = Mapping[str, Any]
 def read(file: Path) -> dict[str, dict[str, Any]]:
     """Read all measurements by name, in the file's order.
 
-    A missing file has none.
+    A missing file has none. ValueError names the file and the line of a bad one.
     """
     if file.is_dir():
         raise ValueError(f"{file} is a folder: name a file of lines, such as {FILE}")
     if not file.exists():
         return {}
-    rows = {}
-    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+    rows: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(file.read_bytes().splitlines(), 1):
         try:
             row = json.loads(line)
-            rows[row.pop("run")] = row
+            name = row.pop("run")
+            repeated = name in rows
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError(f'{file}, line {number}: no JSON object with its "run"') from None
+        if repeated:
+            raise ValueError(f"{file}, line {number}: a second line of {name}, delete one")
+        rows[name] = row
     return rows
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """Read a run.json or a file of --json; ValueError for others."""
+    try:
+        row = json.loads(file.read_bytes())
+    except ValueError as broken:
+        raise ValueError(f"{file} is not JSON ({broken}): give {ADDED}") from broken
+    if not isinstance(row, dict) or not row.keys() & {"epochs", "checkpoint"}:
+        raise ValueError(f"{file} is no measurement: give {ADDED}")
+    return row
 
 
 def add(file: Path, measurements: Mapping[str, Measurement]) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from models import whole_files
 from training.markdown import heading
 from training.report import boxes as grounding_report
 from training.report import captions as caption_report
 from training.report import checkpoints as checkpoint_report
-from training.report import measurements, summary, trainings
+from training.report import measurements, pictures, summary, trainings
 from training.report import region_captions as region_report
 from training.report.measurements import Measurement
 from training.report.papers import DTRNN, DVSA, OURS, PAPERS, TWO_BRANCH, Paper
@@ -59,23 +60,45 @@ MORE: Mapping[str, tuple[Sections, ...]] = {  # what a paper measures next to re
 }
 
 
-def write_page(stored: Sequence[Measurement], pictures: Sequence[str] = ()) -> str:
+UNUSABLE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError)
+
+
+def publish(results: Path, page: Path, added: Iterable[Path] = ()) -> None:
+    """Store files of measurements, and write the page of all.
+
+    ValueError for an unusable file or line, before anything is written; LookupError without any
+    measurement.
+    """
+    new = {measurements.name_of(file): read_usable(file) for file in added}
+    stored = read(results)
+    if not stored | new:
+        raise LookupError(f"{results} holds no measurement: --add {measurements.ADDED}")
+    if new:
+        refuse_unusable(stored | new, results)
+        measurements.add(results, new)
+    rows = list(measurements.read(results).values())
+    whole_files.write_text(page, write_page(rows, pictures.draw_for(rows, page)))
+
+
+def write_page(stored: Sequence[Measurement], shown: Sequence[str] = ()) -> str:
     """Write the page of results from measurements of training and evaluation.
 
-    pictures: lines of Markdown that show pictures, after the summary.
+    shown: lines of Markdown that show pictures, after the summary.
     """
-    by_data = trainings.group_results(stored)
-    lines = [INTRODUCTION, *summary.sections(stored, by_data), *pictures, READING]
+    by_data, outdated = trainings.group_results(stored), trainings.find_outdated(stored)
+    lines = [INTRODUCTION, *summary.sections(stored, by_data), *shown, READING]
     for paper in PAPERS:
-        lines += paper_sections(paper, stored, by_data)
+        lines += paper_sections(paper, stored, by_data, outdated)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def paper_sections(
-    paper: Paper, stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs]
+    paper: Paper,
+    stored: Sequence[Measurement],
+    by_data: Mapping[str, trainings.Runs],
+    outdated: Collection[str],
 ) -> list[str]:
     """Write a paper's measurements; empty without any."""
-    outdated = trainings.find_outdated(stored)
     body = [
         text
         for data, runs in by_data.items()
@@ -88,11 +111,47 @@ def paper_sections(
     return [*heading(paper.title, 2, "What differs here:" if differs else "", differs), *body]
 
 
-def read(file: Path) -> list[dict[str, Any]]:
-    """Read a file's measurements; LookupError if there are none."""
-    rows = list(measurements.read(file).values())
-    if not rows:
-        raise LookupError(
-            f"{file} holds no measurement: --add run.json, or a file of `tessera evaluate --json`"
+def read(file: Path) -> dict[str, dict[str, Any]]:
+    """Read a file's measurements; ValueError names an unusable line."""
+    stored = measurements.read(file)
+    refuse_unusable(stored, file)
+    return stored
+
+
+def refuse_unusable(stored: Mapping[str, Measurement], file: Path) -> None:
+    """Raise ValueError for measurements without a page; it names the line."""
+    try:
+        try_page(list(stored.values()))
+    except UNUSABLE as wrong:
+        for number, row in enumerate(stored.values(), 1):
+            refuse_unwritable(row, f"{file}, line {number}")
+        raise ValueError(f"{file}: {wrong}") from wrong
+
+
+def read_usable(file: Path) -> dict[str, Any]:
+    """Read a file to add; ValueError if the page cannot show it."""
+    row = measurements.read_file(file)
+    refuse_unwritable(row, str(file))
+    return row
+
+
+def refuse_unwritable(row: Measurement, place: str) -> None:
+    """Raise ValueError for a row without a section of the page."""
+    if "epochs" in row and "preset" not in row:
+        raise ValueError(
+            f"{place} is the run of a captioner, a grounder or proposals, which has no row on the "
+            "page: measure its checkpoint by `tessera evaluate CHECKPOINT --json FILE`, and --add "
+            "that file"
         )
-    return rows
+    try:
+        try_page([measurements.shorten(row)])
+    except UNUSABLE as wrong:
+        raise ValueError(
+            f"{place} is damaged, or was not written as {measurements.ADDED}: {wrong!r}"
+        ) from wrong
+
+
+def try_page(stored: Sequence[Measurement]) -> None:
+    """Try to write the page, and its pictures' curves."""
+    write_page(stored)
+    pictures.list_curves(stored)

@@ -163,20 +163,7 @@ def average_curves(results: Sequence[Result]) -> Iterator[tuple[str, list[float]
 
 def draw_reliability(stored: Sequence[Measurement], folder: Path) -> bool:
     """Draw reliability diagrams; return whether any was drawn."""
-    kinds: Mapping[str, Callable[[Measurement], bool]] = {
-        "reliability": lambda row: "weak_below" in row,
-        "captions": lambda row: "unsure_below" in row,
-    }
-    shipped = {row["checkpoint"] for row in stored if row.get("name") == SHIPPED}
-    panels = [
-        [
-            curve_of(name, bins)
-            for row in stored
-            if fits(row) and (key != "reliability" or row["checkpoint"] in shipped)
-            for name, bins in row[key].items()
-        ]
-        for key, fits in kinds.items()
-    ]
+    panels = list_curves(stored)
     if not any(panels):
         return False
     figure, axes = new_figure(4.6, panels=2)
@@ -187,6 +174,24 @@ def draw_reliability(stored: Sequence[Measurement], folder: Path) -> bool:
         panel.set_ylabel("share that is so")
     save(figure, folder / "reliability.svg")
     return True
+
+
+def list_curves(stored: Sequence[Measurement]) -> list[list[Curve]]:
+    """List the reliability curves of photos, and those of captions."""
+    kinds: Mapping[str, Callable[[Measurement], bool]] = {
+        "reliability": lambda row: "weak_below" in row,
+        "captions": lambda row: "unsure_below" in row,
+    }
+    shipped = {row["checkpoint"] for row in stored if row.get("name") == SHIPPED}
+    return [
+        [
+            curve_of(name, bins)
+            for row in stored
+            if fits(row) and (key != "reliability" or row["checkpoint"] in shipped)
+            for name, bins in row[key].items()
+        ]
+        for key, fits in kinds.items()
+    ]
 
 
 def curve_of(name: str, measured: Measurement) -> Curve:

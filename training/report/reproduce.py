@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
-from models import whole_files
 from training.data.corpus import Corpus
 from training.matchers import train as run
 from training.matchers.folders import explain_changes, open_folder, plan_teachers
 from training.matchers.preset import Preset
-from training.report import measurements, pictures
+from training.report import measurements
 from training.report import page as report
 from training.report.measurements import Measurement
 from training.runs.folder import Reporter, RunPlace
@@ -108,9 +106,9 @@ def inspect_training(preset: Preset, corpus: Corpus, place: RunPlace) -> Trainin
 
 
 def measure_paces(runs: Iterable[Measurement]) -> dict[str, float]:
-    """Compute the mean seconds of an epoch, by preset, of trainings."""
+    """Compute the mean seconds of an epoch, by preset, of matchers' trainings."""
     seconds: dict[str, list[float]] = defaultdict(list)
-    for run_file in runs:
+    for run_file in (row for row in runs if "preset" in row):
         for epoch in run_file.get("epochs", []):
             seconds[run_file["preset"]["name"]].append(epoch["seconds"])
     return {preset: mean(durations) for preset, durations in seconds.items()}
@@ -133,15 +131,9 @@ class Publisher:
 
     def publish(self, trainings: Iterable[Training]) -> None:
         """Add the run files of finished trainings, and write the page again."""
-        run_files = {job.name: job.place.out / job.name / "run.json" for job in trainings}
-        measurements.add(
-            self.results,
-            {name: json.loads(file.read_text("utf-8")) for name, file in run_files.items()},
-        )
-        if measurements.read(self.results):
-            stored = report.read(self.results)
-            shown = pictures.draw_for(stored, self.page)
-            whole_files.write_text(self.page, report.write_page(stored, shown))
+        run_files = [job.place.out / job.name / "run.json" for job in trainings]
+        if run_files or measurements.read(self.results):
+            report.publish(self.results, self.page, run_files)
 
 
 def reproduce(

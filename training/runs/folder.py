@@ -92,11 +92,19 @@ class RunFolder:
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
         return [key for key in MADE_OF if not is_same(before.get(key), now.get(key))]
 
+    @property
+    def elsewhere(self) -> str:
+        """The advice to train in another place."""
+        in_folder = self.best.parent == self.path
+        return "choose another --out" if in_folder else f"write another file than {self.best.name}"
+
     def claim(self, resume: bool) -> None:
         """Make the folder, or check the facts of its run."""
         if not resume:
             if self.resumable:
-                raise ValueError(f"{self.path} holds a run: resume it or choose another folder")
+                raise ValueError(
+                    f"{self.path} holds a run: go on with it by --resume, or {self.elsewhere}"
+                )
             self.path.mkdir(parents=True, exist_ok=True)
             self.write([])
             return
@@ -104,8 +112,8 @@ class RunFolder:
             raise LookupError(f"{self.path} holds no run to resume: train without --resume")
         if self.epochs and not self.resumable:
             raise LookupError(
-                f"{self.path} has lost last.pt and cannot be resumed: delete it, or choose "
-                "another --out"
+                f"{self.path} has lost last.pt and cannot be resumed: delete it, or "
+                f"{self.elsewhere}"
             )
         if changed := self.changed:
             again = "give the same --start" if changed == ["start"] else "start again"

@@ -3,10 +3,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models import checkpoint
 from models.captioners.attentive import Config, Model
 from models.matcher import Config as MatcherConfig
 from models.matcher import TwoTowerMatcher
-from training.captioners.build import change_tower
+from training.captioners import preset as captioner_presets
+from training.captioners.build import build, change_tower
 
 TOWER = {"views": ("lite0@32",), "embedding": 8, "classifiers": ("lite0@32",), "names": 1.0}
 SIZES = {"joint": 8, "embedding": 8, "hidden": 8, "attention": 4}
@@ -42,3 +44,11 @@ def test_a_captioner_does_not_go_on_with_other_views_or_another_space(options):
     classifiers = {"classifiers": options["views"]} if "views" in options else {}
     with pytest.raises(ValueError, match="go on with a matcher of the same views"):
         change_tower(captioner, make_matcher(**options, **classifiers))
+
+
+def test_a_start_of_another_model_is_named_by_its_kind(tmp_path):
+    file = tmp_path / "matcher.safetensors"
+    checkpoint.save(file, "matchers", "x", make_matcher(), {})
+    expected = "is x, one of the matchers; the preset goes on with the captioner attentive"
+    with pytest.raises(ValueError, match=expected):
+        build(captioner_presets.read("attentive"), ["a dog"], file)

@@ -1,8 +1,13 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.training.commands import tessera
+from training.cli.results import describe_left, describe_plan
+from training.matchers.preset import read
+from training.report.reproduce import Training
+from training.runs.folder import RunPlace
 
 PRESET = """
 model.image.name = "cells"
@@ -123,7 +128,8 @@ def test_mistakes_are_told_in_a_sentence(world, tmp_path):
     assert "no split 'test'; it has: train, val" in tessera(
         "evaluate", best, "--data", world / "scenes", "--split", "test", code=1
     )
-    assert "holds a run" in train(world, tmp_path, "--epochs", 1, code=1)
+    begun = train(world, tmp_path, "--epochs", 1, code=1)
+    assert "holds a run: go on with it by --resume, or choose another --out" in begun
 
 
 @pytest.mark.usefixtures("without_meteor")
@@ -132,13 +138,36 @@ def test_a_captioner_is_trained_and_evaluated(tmp_path):
     tessera("scenes", tmp_path / "scenes", "--train", 8, "--val", 4)
     where = ("--data", tmp_path / "scenes", "--cache", tmp_path / "features")
     assert "BLEU-1 to 4 on val" in tessera("train-captioner", file, *where)
-    tessera("evaluate", file, "--data", tmp_path / "scenes", "--json", numbers)
+    output = tessera("evaluate", file, "--data", tmp_path / "scenes", "--json", numbers)
+    assert "METEOR not measured: install it" in output
     told = json.loads(numbers.read_text())
     assert told["name"] == "attentive"
     assert len(told["bleu"]) == 4
     page = tmp_path / "results.md"
     tessera("report", tmp_path / "measurements.jsonl", page, "--add", numbers)
     assert "## Captions" in page.read_text()
+    run = tmp_path / "captioner.run" / "run.json"
+    refused = tessera("report", tmp_path / "measurements.jsonl", page, "--add", run, code=1)
+    assert f"error: {run} is the run of a captioner" in refused
+    assert "## Captions" in page.read_text()
+
+
+def test_a_grounder_says_its_localisation_in_words(world, tmp_path):
+    preset, file = tmp_path / "short.toml", tmp_path / "grounder.safetensors"
+    preset.write_text(
+        'extends = "grounders/supervised"\nschedule.epochs = 1\nobjective.mined = 0\n'
+        'model.proposals = "windows"\n'
+    )
+    data = ("--data", world / "few", "--cache", tmp_path / "features")
+    tessera("scenes", world / "few", "--train", 4, "--val", 2)
+    output = tessera("train-grounder", file, *data, "--preset", preset)
+    assert f"{file}: 12 phrases: R@1 / 5 / 10 at IoU ≥ 0.5 " in output
+    assert "{" not in output
+    boxes = world / "few" / "scenes.jsonl"
+    for command in ("train-grounder", "train-proposals"):
+        other = tmp_path / "other.safetensors"
+        refused = tessera(command, other, *data, "--boxes", boxes, code=1)
+        assert f"error: {boxes} is not JSON" in refused
 
 
 def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
@@ -159,6 +188,29 @@ def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
     assert "2 of 2 trainings are finished." in tessera(*command)
     short.write_text(PRESET + "epochs = 1\n")
     assert "short-0 was made by an earlier form of its preset" in tessera(*command)
+
+
+def test_a_training_without_epochs_is_planned_as_solved(tmp_path):
+    place = RunPlace(tmp_path, tmp_path)
+    plans = {
+        preset: Training(read(preset), place, done=0, begun=False, changed=False)
+        for preset in ("cca", "dvsa")
+    }
+    assert "cca-0 (solved, without epochs)" in describe_plan([plans["cca"]], {})
+    assert describe_left(plans["dvsa"]) == f"{read('dvsa').schedule.epochs} epochs"
+    assert describe_left(replace(plans["dvsa"], preset=read("dvsa").with_epochs(1))) == "1 epoch"
+
+
+def test_runs_of_parts_do_not_disturb_a_reproduction(world, tmp_path):
+    part = tmp_path / "captioner.run" / "run.json"
+    part.parent.mkdir()
+    part.write_text('{"recipe": {}, "epochs": [{"seconds": 3}]}')
+    short = tmp_path / "short.toml"
+    short.write_text(PRESET + "epochs = 1\n")
+    where = ("--data", world / "scenes", "--out", tmp_path, "--cache", world / "features")
+    stored = ("--results", tmp_path / "x.jsonl", "--page", tmp_path / "x.md")
+    output = tessera("reproduce", *where, "--only", short, "--seeds", 1, *stored)
+    assert "To do: short-0 (1 epoch)." in output
 
 
 def test_presets_for_adopted_encoders_have_no_row_to_reproduce(world, tmp_path):

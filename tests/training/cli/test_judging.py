@@ -1,10 +1,13 @@
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from training.cli import app
+from training.cli.judging import make_table
+from training.evaluation.relevance import Comparison
 
 
 @pytest.fixture
@@ -50,3 +53,24 @@ def test_a_missing_module_of_no_extra_is_no_mistake_of_the_caller(files, monkeyp
     monkeypatch.setitem(sys.modules, "numpy", None)
     result = CliRunner().invoke(app, ["judge", *files[:2]])
     assert isinstance(result.exception, ModuleNotFoundError)
+
+
+def test_judgements_are_no_run(files):
+    result = CliRunner().invoke(app, ["judge", files[0], files[0]])
+    assert result.exit_code == 1
+    assert "holds the judgements: give a run" in " ".join(result.output.split())
+
+
+def test_a_run_of_other_queries_is_named(files, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("query,id,score\nhat,a,2.0\n")
+    result = CliRunner().invoke(app, ["judge", *files[:2], str(other)])
+    assert result.exit_code == 1
+    expected = "has none of the queries of {}: it has 'hat', the judgements have 'blue shirt'"
+    assert expected.format(files[0]) in " ".join(result.output.split())
+
+
+def test_a_negative_zero_is_printed_as_zero():
+    comparison = Comparison("RR@10", (-0.0, -1e-9))
+    (_, first, second, difference, *_) = make_table([comparison], [Path("a"), Path("b")]).columns
+    assert [*first.cells, *second.cells, *difference.cells] == ["0.000", "0.000", "+0.000"]

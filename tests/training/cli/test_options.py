@@ -6,14 +6,19 @@ import torch
 import typer
 from PIL import UnidentifiedImageError
 from rich.console import Console
+from rich.text import Text
+from typer.main import get_command
 
 from models.vision import backbones
 from tests.training.commands import tessera
+from training.cli import app
 from training.cli.options import (
     explain,
     plain_errors,
     refuse_absent,
     refuse_crowded,
+    refuse_other_ending,
+    refuse_other_file,
     refuse_state,
 )
 
@@ -107,3 +112,38 @@ def test_more_workers_than_gpus_are_refused_at_once(device, workers, fitting, mo
     output = tessera("train", "scenes", *options, code=1)
     expected = f"--workers {workers} needs a GPU for each, and --device {device} has {fitting}: use"
     assert f"error: {expected} --workers {fitting}, or --device cpu" in output
+
+
+def test_no_part_of_a_help_text_is_taken_for_markup():
+    commands = get_command(app).commands
+    texts = [
+        getattr(option, "help", None) or ""
+        for command in commands.values()
+        for option in command.params
+    ]
+    assert [text for text in texts if Text.from_markup(text).plain != text] == []
+
+
+@pytest.mark.parametrize("command", ["calibrate", "add-kinds", "add-endings", "tune"])
+def test_a_command_says_that_it_changes_its_checkpoint(command):
+    assert "CHECKPOINT itself" in tessera(command, "--help").replace(" │ │ ", " ")
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("train-captioner", []), ("train-grounder", []), ("train-proposals", []),
+     ("extract-backbone", ["a.safetensors"]), ("average", ["a.safetensors", "--out"]),
+     ("blend", ["a.safetensors", "b.safetensors", "--out"]), ("tune", ["a.safetensors", "--out"]),
+     ("calibrate", ["a.safetensors", "--out"]), ("adopt", ["encoder", "--out"])],
+)  # fmt: skip
+def test_a_checkpoint_is_written_with_its_ending_alone(command, options, tmp_path):
+    file = tmp_path / "z.txt"
+    output = tessera(command, *options, file, code=2)
+    assert "does not end in .safetensors" in output.replace(" │ │ ", " ")
+
+
+def test_a_folder_is_taken_where_the_checkpoint_is_named(tmp_path):
+    assert refuse_other_file(tmp_path) == tmp_path
+    assert refuse_other_ending(None) is None
+    with pytest.raises(typer.BadParameter):
+        refuse_other_ending(tmp_path)

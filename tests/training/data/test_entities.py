@@ -46,6 +46,21 @@ def test_a_phrase_outside_its_sentence_is_refused(tmp_path):
         read(tmp_path, ROW | {"sentences": [sentence]})
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "mistake"),
+    [("captions.json", b'[{"filename": "a.jpg"}]', "holds no true boxes: give"),
+     ("coco.json", b'{"images": [], "annotations": []}', "holds no true boxes"),
+     ("rows.json", b'{"a.jpg": {"w": 9}}', r"photo a\.jpg lacks boxes, h, sentences"),
+     ("a.jpg", b"\xff\xd8\xff", "is not JSON"),
+     ("entities.json.gz", b"{}", "is not JSON"),
+     ("list.json", json.dumps({"a.jpg": ROW | {"boxes": []}}).encode(), r"photo a\.jpg")],
+)  # fmt: skip
+def test_a_file_of_another_layout_is_named(tmp_path, name, content, mistake):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{name}.*{mistake}"):
+        entities.read(tmp_path / name)
+
+
 def test_a_folder_without_boxes_has_none(tmp_path):
     assert entities.find(tmp_path) is None
 

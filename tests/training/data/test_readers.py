@@ -241,10 +241,17 @@ def test_a_bad_photo_is_named_by_its_place(tmp_path, name, content):
 
 
 @pytest.mark.parametrize("name", ["captions.json", "dataset_x.json"])
-@pytest.mark.parametrize("content", ["{", "{}", "3"])
+@pytest.mark.parametrize("content", ["{", "{}", "3", '{"images": [3]}'])
 def test_a_file_of_another_kind_is_refused(tmp_path, name, content):
     with pytest.raises(ValueError, match=name):
         folders.read(written(tmp_path, name, content))
+
+
+@pytest.mark.parametrize("name", ["captions.json", "dataset_x.json"])
+def test_a_photo_is_no_corpus(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(ValueError, match=name):
+        folders.read(tmp_path / name)
 
 
 def test_a_folder_without_a_corpus_is_told_what_one_is(tmp_path):

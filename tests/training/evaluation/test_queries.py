@@ -76,7 +76,7 @@ def test_no_file_holds_no_queries():
         ("{}", "must hold a list of queries"),
         ('[{"text": "a cup", "id": "cup"}, {"text": "a cat"}]', "query 2: expected a text and"),
         ('[{"text": "", "id": "cup"}]', "query 1: expected a text and an id"),
-        ("[", "Expecting value"),
+        ("[", r"queries\.json cannot be read as json \(Expecting value"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_place(tmp_path, content, message):

@@ -98,3 +98,10 @@ def test_a_trained_pipeline_names_no_place_of_the_machine(trained, folder):
 def test_a_folder_without_a_treebank_is_refused(tmp_path):
     with pytest.raises(LookupError, match=r"-train\.conllu"):
         train(tmp_path, tmp_path / "parser")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xd8\xff", b"a dog\n", b""])
+def test_a_file_of_another_format_is_named(tmp_path, content):
+    (tmp_path / "a.conllu").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.conllu is no CoNLL-U file"):
+        list(read(tmp_path / "a.conllu"))

@@ -18,6 +18,7 @@ from training.matchers.average import (
     average,
     gather_facts,
     reduce_vectors,
+    refuse_other_kinds,
     refuse_other_starts,
     require_alike,
     require_common_start,
@@ -71,11 +72,24 @@ def test_matchers_of_different_options_are_refused():
     text = CONFIG["text"]
     other = Config(**CONFIG | {"text": text | {"options": text["options"] | {"rarity": 0.1}}})
     loaded = [
-        Checkpoint("matchers", "x", TwoTowerMatcher(config), "f", {})
-        for config in (moved(0).config, other)
+        Checkpoint("matchers", "x", TwoTowerMatcher(config), "f", facts)
+        for config, facts in ((moved(0).config, {"preset": {}}), (other, {}))
     ]
     with pytest.raises(ValueError, match="average runs of one preset and data"):
         require_alike(loaded)
+    assert require_alike(loaded[:1]) == [loaded[0].model]
+    with pytest.raises(ValueError, match="was not trained: average runs of `tessera train`"):
+        require_alike(loaded[1:])
+
+
+def test_checkpoints_of_other_models_are_refused_by_their_kind():
+    loaded = [
+        Checkpoint(kind, "x", None, "f", {}) for kind in ("matchers", "captioners", "captioners")
+    ]
+    refuse_other_kinds(loaded[:1])
+    for runs in (loaded, loaded[1:]):
+        with pytest.raises(ValueError, match="x f is one of the captioners: give matchers alone"):
+            refuse_other_kinds(runs)
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,16 @@ def test_a_line_without_a_run_is_refused_by_its_number(tmp_path, line):
 def test_a_folder_of_files_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"is a folder: name a file of lines"):
         measurements.read(tmp_path)
+
+
+def test_a_second_line_of_a_run_is_refused_by_its_number(tmp_path):
+    file = tmp_path / "measurements.jsonl"
+    file.write_text('{"run": "one"}\n' * 2)
+    with pytest.raises(ValueError, match="line 2: a second line of one, delete one"):
+        measurements.read(file)
+
+
+def test_a_photo_is_no_file_of_measurements(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(ValueError, match=r"a\.jpg, line 1: no JSON object"):
+        measurements.read(tmp_path / "a.jpg")

@@ -156,5 +156,60 @@ def test_two_lines_of_one_run_are_refused():
 
 
 def test_a_file_without_measurements_is_refused(tmp_path):
-    with pytest.raises(LookupError, match="evaluate --json"):
-        report.read(tmp_path / "measurements.jsonl")
+    with pytest.raises(LookupError, match="no measurement: --add the run"):
+        report.publish(tmp_path / "measurements.jsonl", tmp_path / "results.md")
+
+
+PART = {"recipe": {}, "seed": 0, "data": {"name": "flickr8k"}, "epochs": [{"validation": {}}]}
+
+
+def write(file, content):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+    return file
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A file of one run's measurement."""
+    file = tmp_path / "measurements.jsonl"
+    report.publish(
+        file, tmp_path / "before.md", [write(tmp_path / "bow-0/run.json", a_run(0, 3, 2))]
+    )
+    return file
+
+
+@pytest.mark.parametrize(
+    ("content", "mistake"),
+    [(PART, r"cap\.run/run\.json is the run of a captioner, .* measure its checkpoint by"),
+     ([{"text": "a dog"}], r"run\.json is no measurement: give the run\.json of a matcher"),
+     ({"queries": 3}, r"run\.json is no measurement"),
+     ({"epochs": 3, "preset": {}}, r"run\.json is damaged, or was not written as"),
+     ({"checkpoint": "a", "unsure_below": 0.5}, r"run\.json is damaged.*KeyError\('captions'\)"),
+     (a_run(0, 3, 2), "two lines hold tessera on flickr8k val with seed 0")],
+)  # fmt: skip
+def test_an_unusable_file_is_refused_before_anything_is_written(
+    content, mistake, results, tmp_path
+):
+    before = results.read_bytes()
+    file = write(tmp_path / "cap.run" / "run.json", content)
+    with pytest.raises(ValueError, match=mistake):
+        report.publish(results, tmp_path / "results.md", [file])
+    assert results.read_bytes() == before
+    assert not (tmp_path / "results.md").exists()
+
+
+def test_a_file_that_is_no_json_is_named(results, tmp_path):
+    picture = tmp_path / "a.jpg"
+    picture.write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(ValueError, match=r"a\.jpg is not JSON \(.*give the run\.json of"):
+        report.publish(results, tmp_path / "results.md", [picture])
+
+
+@pytest.mark.parametrize("row", [PART, {"checkpoint": "a", "retrieval": {}}])
+def test_an_unusable_line_is_named_by_its_number(row, results, tmp_path):
+    with results.open("a") as lines:
+        lines.write(json.dumps({"run": "cap.run"} | row) + "\n")
+    for use in (lambda: report.read(results), lambda: report.publish(results, tmp_path / "x.md")):
+        with pytest.raises(ValueError, match=r"measurements\.jsonl, line 2 is "):
+            use()

@@ -56,7 +56,9 @@ def test_a_broken_off_run_of_any_part_goes_on_and_equals_an_unbroken_one(
     with pytest.raises(KeyboardInterrupt):
         train(few, truth, broken, reporter=Reporter(report=stop))
     assert not broken.out.exists()
-    with pytest.raises(ValueError, match="holds a run: resume it"):
+    with pytest.raises(
+        ValueError, match=r"broken\.run holds a run: .* or write another file than broken\.safe"
+    ):
         train(few, truth, broken)
     torch.rand(7)  # other draws in between
     assert train(few, truth, broken, resume=True) == measured

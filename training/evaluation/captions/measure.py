@@ -131,6 +131,28 @@ def find_installed(find: Callable[[], Found]) -> Found | None:
         return None
 
 
+def list_missing(measured: TextScores) -> list[str]:
+    """List the missing data of other packages, with their installation."""
+    absent = {
+        "METEOR": explain_absent(find_package) if measured.meteor is None else None,
+        "nouns": (
+            explain_absent(WordNet)
+            if isinstance(measured, Descriptions) and measured.hallucination is None
+            else None
+        ),
+    }
+    return [f"{name} not measured: {reason}" for name, reason in absent.items() if reason]
+
+
+def explain_absent(find: Callable[[], object]) -> str | None:
+    """Explain absent data of another package; None if they are there."""
+    try:
+        find()
+    except LookupError as absent:
+        return str(absent)
+    return None
+
+
 def match_photos(
     captions: Sequence[GeneratedCaption],
     examples: Sequence[Example],

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from training.evaluation.captions.measure import Descriptions
+from rich.markup import escape
+
+from training.evaluation.captions.measure import Descriptions, list_missing
 from training.evaluation.captions.naming import Naming
 from training.markdown import one_decimal, slashed
 
 
 def format_descriptions(measured: Descriptions) -> str:
-    """Format a line a metric of captions; "–" for one without a value."""
+    """Format a line a metric of captions; "–" for one without a value.
+
+    Missing data of other packages come last.
+    """
     invented = measured.hallucination
     lines = {
         "BLEU-1 to 4": slashed(measured.bleu),
@@ -34,7 +39,8 @@ def format_descriptions(measured: Descriptions) -> str:
             invented.linked if invented else None
         ),
     }
-    return "\n".join(f"{name}: {value}" for name, value in lines.items())
+    metrics = [f"{name}: {value}" for name, value in lines.items()]
+    return escape("\n".join([*metrics, *list_missing(measured)]))
 
 
 def format_naming(measured: Naming) -> str:

@@ -3,7 +3,15 @@ from pathlib import Path
 import pytest
 
 from training.data.corpus import Example
-from training.evaluation.captions.measure import GeneratedCaption, descriptions, find_installed
+from training.evaluation.captions import measure
+from training.evaluation.captions.measure import (
+    GeneratedCaption,
+    descriptions,
+    find_installed,
+    list_missing,
+)
+from training.evaluation.captions.tables import format_descriptions
+from training.evaluation.captions.wordnet import WordNet
 
 pytestmark = pytest.mark.usefixtures("without_meteor")
 
@@ -37,3 +45,14 @@ def test_what_is_not_installed_is_none():
 
     assert find_installed(absent) is None
     assert find_installed(lambda: 3) == 3
+
+
+def test_missing_data_are_named_with_their_installation(monkeypatch, tmp_path):
+    monkeypatch.setattr(measure, "WordNet", lambda: WordNet(tmp_path))
+    captions = [GeneratedCaption(one.sentences[0], {}) for one in VAL]
+    measured = descriptions(captions, VAL)
+    meteor, nouns = list_missing(measured)
+    assert meteor == "METEOR not measured: install it"
+    assert nouns.startswith("nouns not measured: no ")
+    assert nouns.endswith("apt install wordnet-base")
+    assert format_descriptions(measured).splitlines()[-2:] == [meteor, nouns]
