@@ -1,7 +1,8 @@
 # Two stages: the first installs pinned dependencies, the second carries them and nothing else.
-# The image has no CUDA; `--build-arg DEVICE=cuda` makes one for NVIDIA GPUs.
+# The image has no CUDA; `--build-arg DEVICE=cuda` makes one for NVIDIA GPUs, `--build-arg EXTRAS=video,ocr` adds extras.
 FROM python:3.11-slim AS build
 ARG DEVICE=cpu
+ARG EXTRAS=
 RUN python -m venv /opt/tessera && /opt/tessera/bin/pip install --no-cache-dir "uv==0.13.*"
 ENV PATH=/opt/tessera/bin:$PATH \
     VIRTUAL_ENV=/opt/tessera \
@@ -16,9 +17,9 @@ COPY models models
 COPY training training
 # For a GPU, the torch of the registry with CUDA, and FAISS's package for GPUs instead of the other.
 RUN if [ "$DEVICE" = cpu ]; then \
-      uv pip install --torch-backend cpu ".[openvino,tracing]"; \
+      uv pip install --torch-backend cpu ".[openvino,tracing${EXTRAS:+,$EXTRAS}]"; \
     else \
-      echo faiss-cpu > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing]"; \
+      echo faiss-cpu > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing${EXTRAS:+,$EXTRAS}]"; \
     fi
 
 FROM python:3.11-slim
@@ -38,7 +39,8 @@ ENV PATH=/opt/tessera/bin:$PATH \
     NUMBA_CACHE_DIR=/tmp/numba
 VOLUME /data
 EXPOSE 8000
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
+# At the port and with the certificate of the environment: options of the command line are not known here.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
+  CMD ["python", "-m", "app.http.probe"]
 ENTRYPOINT ["tessera"]
 CMD ["serve"]

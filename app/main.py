@@ -59,7 +59,7 @@ from app.routes import (
     webhooks,
 )
 from app.settings import Settings
-from app.settings_names import list_warnings
+from app.settings_names import check_names, list_warnings
 from app.telemetry.audit import AuditLog
 from app.telemetry.events import EventLog
 from app.webhooks.deliverer import Deliverer
@@ -78,10 +78,12 @@ def create_app(
 ) -> FastAPI:
     """Make the application; without an engine it loads one in the background.
 
-    Without a door, the settings say who is let in: ValueError if they let in too many.
+    Without a door, the settings say who is let in: ValueError if they let in too many. ValueError
+    for a misspelt name of a setting in the environment.
     """
     settings = settings or Settings()
-    for warning in list_warnings():
+    check_names(Settings.model_fields)
+    for warning in list_warnings(Settings.model_fields):
         logger.warning("%s", warning)
     app = FastAPI(
         title="Tessera",

@@ -17,6 +17,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "use" / "settings.md"
 HEAD = """# Settings
 
 Environment variables; options of the command line come first. `make settings` writes this page.
+A misspelt name is refused at start; another unknown name with `TESSERA_` is only warned of.
 
 | variable | default | meaning |
 |---|---|---|

@@ -61,11 +61,14 @@ def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(
-    model: type[Model], data: bytes, check: Callable[[Model], object] = lambda _: None
+    model: type[Model],
+    data: bytes,
+    check: Callable[[Model], object] = lambda _: None,
+    files: Collection[str] = (),
 ) -> Model:
     """Read JSON as a model, with or without a byte order mark.
 
-    Raises ValueError for values that the model refuses.
+    Raises ValueError for values that the model refuses. `files` are names that forms have besides.
 
     A number is no text and no true or false; an object has no key twice. `check` may refuse it
     before it is looked through for such keys, which takes as long again.
@@ -78,18 +81,22 @@ def read_json(
             sent = from_json(data)
         except ValueError:
             sent = None
-        raise ValueError(explain(_errors(wrong), sent, model)) from wrong
+        raise ValueError(explain(_errors(wrong), sent, model, files)) from wrong
     check(sent_model)
     check_keys(data)
     return sent_model
 
 
 def read_fields(
-    model: type[Model], fields: Mapping[str, Any], parts: Collection[str] = ()
+    model: type[Model],
+    fields: Mapping[str, Any],
+    parts: Collection[str] = (),
+    files: Collection[str] = (),
 ) -> Model:
     """Read fields as a model; ValueError for refused values.
 
-    The `parts` were sent as JSON: in them a number is no text, as in a body.
+    The `parts` were sent as JSON: in them a number is no text, as in a body. `files` are names of
+    a form's files.
     """
     sent_parts = [name for name in parts if name in fields and name in model.model_fields]
     errors = [error for name in sent_parts for error in _part_errors(model, name, fields[name])]
@@ -98,7 +105,7 @@ def read_fields(
     try:
         return model.model_validate(fields)
     except ValidationError as wrong:
-        raise ValueError(explain(_errors(wrong), fields, model)) from wrong
+        raise ValueError(explain(_errors(wrong), fields, model, files)) from wrong
 
 
 def _part_errors(model: type[BaseModel], name: str, value: Any) -> list[Any]:
@@ -122,14 +129,23 @@ def _errors(wrong: ValidationError) -> list[Any]:
     return [*wrong.errors(include_url=False, include_context=False)]
 
 
-def explain(errors: Iterable[Any], sent: Any, model: type[BaseModel] = BaseModel) -> str:
-    """Describe pydantic's first errors in one sentence."""
+def explain(
+    errors: Iterable[Any],
+    sent: Any,
+    model: type[BaseModel] = BaseModel,
+    files: Collection[str] = (),
+) -> str:
+    """Describe pydantic's first errors in one sentence.
+
+    `files` are names that the model's forms have besides its fields.
+    """
     messages: dict[Place, list[str]] = {}
     inputs: dict[Place, str] = {}
     for error in islice(errors, MOST_NAMED):
         place = _locate(error, sent)
         inputs[place] = _quote_input(error)
-        at_place, message = messages.setdefault(place, []), _describe_error(error, place, model)
+        at_place = messages.setdefault(place, [])
+        message = _describe_error(error, place, model, files)
         if message not in at_place:
             at_place.append(message)
     # An error inside of a value says more than that the value is of no other kind of a union.
@@ -170,24 +186,30 @@ def _has(value: Any, part: str | int) -> bool:
     return isinstance(value, Mapping) and part in value
 
 
-def _describe_error(error: Any, place: Place, model: type[BaseModel]) -> str:
+def _describe_error(
+    error: Any, place: Place, model: type[BaseModel], files: Collection[str]
+) -> str:
     if error["type"] == "extra_forbidden":
-        return _describe_unknown(str(place[-1]), _model_at(model, place[:-1]).model_fields)
+        fields = _model_at(model, place[:-1]).model_fields
+        return _describe_unknown(str(place[-1]), fields, files if len(place) == 1 else ())
     message = str(error["msg"]).removeprefix("Value error, ").replace(" after validation", "")
-    return DICTIONARY.sub("an object", message) + _quote_example(model, place)
+    return DICTIONARY.sub("an object", message) + quote_example(model, place)
 
 
-def _describe_unknown(name: str, fields: Mapping[str, FieldInfo]) -> str:
+def _describe_unknown(name: str, fields: Mapping[str, FieldInfo], files: Collection[str]) -> str:
     """Describe an unknown field: the nearest name, and all names."""
-    known = [
+    if name in files:
+        return "send it as a file of a form (multipart/form-data)"
+    names = [
         f"{key} (a list)" if get_origin(field.annotation) is list else key
         for key, field in fields.items()
     ]
-    near = nearest(name, list(fields), "one")
-    return f"there is no such field{near}; there are {', '.join(known)}"
+    names += [f"{file} (a file of a form)" for file in files]
+    near = nearest(name, [*fields, *files], "one")
+    return f"there is no such field{near}; there are {', '.join(names)}"
 
 
-def _quote_example(model: type[BaseModel], place: Place) -> str:
+def quote_example(model: type[BaseModel], place: Place) -> str:
     """Quote an example of a field, as the end of a sentence."""
     if not place or not isinstance(place[-1], str):
         return ""

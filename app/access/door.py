@@ -138,16 +138,18 @@ class Door:
             return user
         if session is not None:
             return await self._identify_session(get_engine(request), session)
+        token = "" if self.tokens is None else ", or a token of its issuer,"
         raise Unauthorized(
-            f"this needs a key with the role {needed}: send Authorization: Bearer KEY, or "
-            "X-API-Key: KEY"
+            f"this needs a key{token} with the role {needed}: send Authorization: Bearer "
+            f"KEY{token and ' or TOKEN'}, or X-API-Key: KEY"
         )
 
     async def _identify_token(self, text: str) -> User:
         """Return the user of a token; Unauthorized for other texts."""
         if self.tokens is None or text.count(".") != 2:
+            shape = "" if self.tokens is None else ", nor is it a token (a signed JWT)"
             raise Unauthorized(
-                "this key is not known here; tessera keys list shows which there are"
+                f"this key is not known here{shape}; tessera keys list shows which there are"
             )
         kid = self.tokens.read_key_id(text)
         keys = self.tokens.keys

@@ -23,6 +23,11 @@ def check_users(settings: Settings) -> None:
             "--open would let everyone in, and TESSERA_OIDC_ISSUER or TESSERA_USER_HEADER says who "
             "may; leave one of them out"
         )
+    if "user_roles" in settings.model_fields_set and not settings.has_users:
+        raise ValueError(
+            "TESSERA_USER_ROLES needs TESSERA_OIDC_ISSUER or TESSERA_USER_HEADER, which say who a "
+            "user is"
+        )
     if settings.has_users and not settings.user_roles:
         raise ValueError(
             'TESSERA_USER_ROLES has no role, so no user could do anything; {"*": "read"} lets all '
@@ -33,8 +38,8 @@ def check_users(settings: Settings) -> None:
 def _check_issuer(settings: Settings) -> None:
     issuer, audience = settings.oidc_issuer, settings.oidc_audience
     if issuer is None:
-        for name in ("oidc_audience", "oidc_collections_claim"):
-            if getattr(settings, name) is not None:
+        for name in sorted(settings.model_fields_set):
+            if name.startswith("oidc_") and getattr(settings, name) is not None:
                 raise ValueError(f"TESSERA_{name.upper()} needs TESSERA_OIDC_ISSUER; set both")
         return
     if not audience:

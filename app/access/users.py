@@ -47,12 +47,29 @@ def make_user(
     if not granted:
         raise Forbidden(
             f"{user.title} has no role here: TESSERA_USER_ROLES names none of the user's "
-            f"{len(groups)} groups"
+            f"{len(groups)} groups, read from {_name_source(settings, signed_in_by, 'groups')}"
         )
     if collections is not None and not collections:
-        raise Forbidden(f"{user.title} has no collections here")
+        source = _name_source(settings, signed_in_by, "collections")
+        raise Forbidden(f"{user.title} has no collections here: {source} names none")
     bound = None if collections is None else tuple(collections)
     return user.model_copy(update={"role": max(granted, key=[*Role].index), "collections": bound})
+
+
+def _name_source(
+    settings: Settings,
+    signed_in_by: Literal["token", "proxy"],
+    content: Literal["groups", "collections"],
+) -> str:
+    """Name the claim or header of a user's groups or collections."""
+    if signed_in_by == "token":
+        return f"the claim {getattr(settings, f'oidc_{content}_claim')!r}"
+    header = getattr(settings, f"{content}_header")
+    return (
+        f"the header {header}"
+        if header
+        else f"no header, as TESSERA_{content.upper()}_HEADER is not set"
+    )
 
 
 def identify_proxied(settings: Settings, request: Request) -> User | None:

@@ -31,9 +31,17 @@ def describe(
     image: PhotoFile,
     beam: Annotated[
         int | None,
-        typer.Option(min=1, max=20, help="Hypotheses of the beam search; more take longer."),
+        typer.Option(
+            min=1,
+            max=20,
+            help="Hypotheses of the beam search; more take longer.",
+            show_default="7",
+        ),
     ] = None,
-    count: Annotated[int, typer.Option(min=1, max=20, help="How many sentences.")] = 1,
+    count: Annotated[
+        int,
+        typer.Option(min=1, max=20, help="How many sentences; a beam search gives at most --beam."),
+    ] = 1,
     temperature: Annotated[
         float | None, typer.Option(min=0.01, max=10, help="Draw sentences at random.")
     ] = None,
@@ -63,9 +71,8 @@ def describe(
         from app.schemas.explain import CaptionRequest
         from models.registry import BEAM
 
-        wide = max(beam or BEAM, count)
         request = CaptionRequest(
-            beam=wide, count=count, temperature=temperature, seed=seed, max_words=max_words,
+            beam=beam or BEAM, count=count, temperature=temperature, seed=seed, max_words=max_words,
             regions=regions,
         )  # fmt: skip
         generation = request.generation
@@ -123,7 +130,8 @@ def align(
     text: Annotated[str, typer.Argument(help="A sentence about the photo.")],
     out: Drawing = None,
     beta: Annotated[
-        float | None, typer.Option(min=0, help="Larger values make longer phrases. [default: 0.05]")
+        float | None,
+        typer.Option(min=0, help="Larger values make longer phrases.", show_default="0.05"),
     ] = None,
 ) -> None:
     """Show the regions of a photo with the words they match.
@@ -163,10 +171,12 @@ def ground(
     phrase: Annotated[
         list[str] | None,
         typer.Option(
-            help="Words of the text; may be given more than once. [default: its noun phrases]"
+            help="Words of the text; may be given more than once.", show_default="its noun phrases"
         ),
     ] = None,
-    count: Annotated[int, typer.Option(min=1, max=20, help="Boxes a phrase.")] = 1,
+    count: Annotated[
+        int, typer.Option(min=1, max=20, help="Boxes a phrase, all of them drawn.")
+    ] = 1,
     out: Drawing = None,
 ) -> None:
     """Find the boxes of phrases in a photo.

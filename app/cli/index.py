@@ -86,13 +86,14 @@ def add(
     ] = None,
     refused: Annotated[
         Path | None,
-        typer.Option(help="File for refused rows. [default: next to the table]"),
+        typer.Option(help="File for refused rows.", show_default="next to the table"),
     ] = None,
     sync: Annotated[
         bool | None,
         typer.Option(
             "--sync/--no-sync",
-            help="Delete items of what is no longer there. [default: of folders]",
+            help="Delete items of what is no longer there.",
+            show_default="of folders",
         ),
     ] = None,
     most_deleted: Annotated[
@@ -100,7 +101,8 @@ def add(
         typer.Option(
             min=0,
             max=1,
-            help="The largest share to delete. [default: 0.1; of folders also up to 5 items]",
+            help="The largest share to delete.",
+            show_default="0.1; of folders also up to 5 items",
         ),
     ] = None,
     yes: Annotated[

@@ -24,7 +24,7 @@ app = typer.Typer(
 
 Name = Annotated[str, typer.Argument(help="What the key is called, such as who uses it.")]
 File = Annotated[
-    Path | None, typer.Option("--keys", help="File of keys. [default: keys.jsonl in the data]")
+    Path | None, typer.Option("--keys", help="File of keys.", show_default="keys.jsonl in the data")
 ]
 
 
@@ -37,7 +37,9 @@ def add(
     ],
     collection: Annotated[
         list[str] | None,
-        typer.Option(help="Bind it to a collection; may be given more than once. [default: all]"),
+        typer.Option(
+            help="Bind it to a collection; may be given more than once.", show_default="all"
+        ),
     ] = None,
     rate_limit: Annotated[
         str | None, typer.Option(help="How many requests in a while, such as 100/minute.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from index.database.storage import Storage
 
 
-Data = Annotated[Path | None, typer.Option(help="Data folder. [default: .tessera]")]
+Data = Annotated[Path | None, typer.Option(help="Data folder.", show_default=".tessera")]
 OnCluster = Annotated[
     str | None, typer.Option("--cluster", help="Address of a Ray cluster: HOST:6379, or auto.")
 ]
@@ -49,16 +49,19 @@ def check_paths(paths: Iterable[str]) -> None:
 def settings_for(**options: object) -> Settings:
     """Make the settings; options of the command line come before the environment.
 
-    An invalid value is a usage error. Settings with a former name are read with a warning.
+    An invalid value is a usage error, and a misspelt name in the environment is a mistake.
+    Settings with a former name are read with a warning, and an unknown name is one.
     """
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
     from app.settings import Settings
-    from app.settings_names import list_warnings
+    from app.settings_names import check_names, list_warnings
 
-    for warning in list_warnings():
-        typer.echo(f"warning: {warning}", err=True)
+    with plain_errors():
+        check_names(Settings.model_fields)
+    for warning in list_warnings(Settings.model_fields):
+        typer.echo(f"warning: {escape_unprintable(warning)}", err=True)
 
     overrides: dict[str, Any] = {
         name: value for name, value in options.items() if value is not None

@@ -32,6 +32,7 @@ from app.cli.photo_follower import PhotoFollower, follow_photos
 from app.defaults import DEFAULT_COLLECTION
 
 if TYPE_CHECKING:
+    from app.access.keyring import Keyring
     from app.demos import Demo
     from app.engine.engine import Engine
     from app.imports.sources import ImportOutcome, ItemSource
@@ -42,8 +43,8 @@ STARTING = 120  # seconds that a worker may take to import everything, before it
 
 logger = logging.getLogger("tessera")
 
-Host = Annotated[str | None, typer.Option(help="Address. [default: 127.0.0.1]")]
-Port = Annotated[int | None, typer.Option(help="Port. [default: 8000]")]
+Host = Annotated[str | None, typer.Option(help="Address.", show_default="127.0.0.1")]
+Port = Annotated[int | None, typer.Option(help="Port.", show_default="8000")]
 Photos = Annotated[
     list[str] | None,
     typer.Option(help="A folder of photos to index, and to follow its changes."),
@@ -52,7 +53,12 @@ Rescan = Annotated[
     float, typer.Option(min=0.01, help="Minutes until photos are looked at without a change.")
 ]
 WithSample = Annotated[
-    bool, typer.Option("--sample/--no-sample", help="Sample photos, if there are none.")
+    bool | None,
+    typer.Option(
+        "--sample/--no-sample",
+        help="Sample photos, if there are none.",
+        show_default="sample; none with --photos, keys, a sign-in or TESSERA_DATABASE",
+    ),
 ]
 DemoName = Annotated[
     str | None, typer.Option("--demo", help="A demonstration instead of the sample: products.")
@@ -64,7 +70,7 @@ Certificate = Annotated[
     Path | None, typer.Option(help="Certificate chain, as PEM, to serve HTTPS with.")
 ]
 CertificateKey = Annotated[
-    Path | None, typer.Option(help="Key of the certificate. [default: in its file]")
+    Path | None, typer.Option(help="Key of the certificate.", show_default="in its file")
 ]
 Model = Annotated[
     str | None,
@@ -73,7 +79,7 @@ Model = Annotated[
         "`shipped`. It is adopted, remembered, and the collections move to it."
     ),
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes that serve. [default: 1]")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes that serve.", show_default="1")]
 
 
 def serve(
@@ -83,7 +89,7 @@ def serve(
     model: Model = None,
     photos: Photos = None,
     rescan: Rescan = 60,
-    with_sample: WithSample = True,
+    with_sample: WithSample = None,
     demo: DemoName = None,
     open_: Open = False,
     ssl_certfile: Certificate = None,
@@ -123,12 +129,14 @@ def serve(
         from app.access.user_checks import check_users
 
         check_users(settings)
-        check_lock(settings, Keyring.of(settings))
+        check_lock(settings, keyring := Keyring.of(settings))
+        if with_sample is None:
+            with_sample = not (photos or is_set_up(settings, keyring))
         check_certificate(settings)
         check_audit(settings.audit)
         settings = fit_connections(offer_originals(settings, photos or ()))
         listener = bind_socket(settings.host, settings.port)
-    demo_name = demo or ("photos" if with_sample and not photos else None)
+    demo_name = demo or ("photos" if with_sample else None)
     try:
         with closing(listener):
             _load_and_serve(
@@ -142,6 +150,11 @@ def serve(
             )
     finally:
         gc.freeze()  # the process ends: to look through all models for garbage takes 2 s
+
+
+def is_set_up(settings: Settings, keyring: Keyring) -> bool:
+    """Return whether keys, a sign-in or a database address are set."""
+    return keyring.required or settings.has_users or bool(settings.database)
 
 
 def _load_and_serve(

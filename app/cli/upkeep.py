@@ -28,7 +28,7 @@ SHOWN = 20  # names of pictures that a dry run prints
 
 def snapshot(
     out: Annotated[
-        Path | None, typer.Option(help="A new .tar file. [default: a name by the time]")
+        Path | None, typer.Option(help="A new .tar file.", show_default="a name by the time")
     ] = None,
     data: Data = None,
 ) -> None:

@@ -127,16 +127,19 @@ def draw_alignment(
 def draw_grounding(
     pixels: Tensor, text: str, grounded: Sequence[GroundedPhrase], kind: str
 ) -> bytes:
-    """Draw the best box of each phrase; absent phrases are only written."""
+    """Draw the boxes of each phrase, numbered from the second.
+
+    Absent phrases are only written.
+    """
     links = [
         DrawnLink(
             phrase.span,
-            text[phrase.span.start : phrase.span.end],
+            phrase.span.of(text) + (f" ({rank})" if rank > 1 else ""),
             None if box == WHOLE_FRAME else box,  # no box is drawn around everything
             similarity,
         )
         for phrase in grounded
-        for box, similarity in phrase.boxes[:1]
+        for rank, (box, similarity) in enumerate(phrase.boxes, start=1)
     ]
     return _draw_file(pixels, text, links, None, kind)
 

@@ -248,4 +248,4 @@ def _read_filter(text: str) -> dict[str, JsonValue] | None:
         raise ValueError(
             'filter: it is empty; leave it out, or send JSON such as {"album": "park"}'
         )
-    return read_fields(Listing, {"filter": parse_json("filter", text)}).filter
+    return read_fields(Listing, {"filter": parse_json("filter", text, Listing)}).filter

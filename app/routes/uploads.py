@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, PhotoBody
 from app.settings import Settings
 from app.telemetry.events import EventLog
-from app.validation import KeyTwice, read_fields, read_json, read_values
+from app.validation import KeyTwice, quote_example, read_fields, read_json, read_values
 from models.vision.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=RequestBody)
@@ -65,7 +65,7 @@ def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fiel
         events: EventLog = request.app.state.events
         kind = media_type(request)
         if kind == JSON:
-            async with _json(request, model) as fields:
+            async with _json(request, model, list_files(model)) as fields:
                 light = isinstance(fields, PhotoBody) and not fields.embeds_photo
                 lane = lanes.searches if light else lanes.photos
                 yield Upload(fields, (), decode, lane, caller, events)
@@ -75,7 +75,9 @@ def reads(model: type[Fields]) -> Callable[[Request], AsyncGenerator[Upload[Fiel
             try:
                 images = _list_images(form)
                 fields = await to_thread.run_sync(
-                    lambda: read_fields(model, _fields(form), JSON_IN_FORMS)
+                    lambda: read_fields(
+                        model, _fields(form, model), JSON_IN_FORMS, list_files(model)
+                    )
                 )
                 yield Upload(fields, images, decode, lanes.photos, caller, events)
             finally:
@@ -121,8 +123,10 @@ else:
 
 
 @asynccontextmanager
-async def _json(request: Request, model: type[Fields]) -> AsyncIterator[Fields]:
-    """Read a body of JSON.
+async def _json(
+    request: Request, model: type[Fields], files: Collection[str] = ()
+) -> AsyncIterator[Fields]:
+    """Read a body of JSON; messages name the `files` of the route's forms.
 
     Photos in it are base64, four bytes for three. A long body is kept on disk until there is room
     for it in memory.
@@ -135,7 +139,7 @@ async def _json(request: Request, model: type[Fields]) -> AsyncIterator[Fields]:
     def read(body: BinaryIO) -> Fields:
         body.seek(0)
         data = body.read()
-        return read_json(model, data, partial(check_text, len(data), texts))
+        return read_json(model, data, partial(check_text, len(data), texts), files)
 
     with SpooledTemporaryFile(IN_MEMORY) as file:
         body = UploadFile(file, size=0)  # type: ignore[arg-type]  # of starlette, which does so
@@ -270,7 +274,12 @@ def _list_images(form: FormData) -> tuple[BinaryIO, ...]:
     return tuple(image.file for image in files if image.filename or image.size)
 
 
-def _fields(form: FormData) -> dict[str, Any]:
+def list_files(model: type[RequestBody]) -> tuple[str, ...]:
+    """List the names of a form's files besides the model's fields."""
+    return () if "images" in model.model_fields else ("image",)
+
+
+def _fields(form: FormData, model: type[RequestBody]) -> dict[str, Any]:
     """A form's text fields as JSON would have them."""
     fields: dict[str, Any] = {}
     for name, value in form.multi_items():
@@ -282,17 +291,18 @@ def _fields(form: FormData) -> dict[str, Any]:
         elif name in fields:
             raise ValueError(f"the field {name!r:.50} is there twice")
         elif name in JSON_IN_FORMS:
-            fields[name] = parse_json(name, value)
+            fields[name] = parse_json(name, value, model)
         else:
             fields[name] = value.split(",") if name == "box" else value
     return fields
 
 
-def parse_json(name: str, value: str | bytes) -> Any:
-    """Parse a field's text as JSON; a ValueError names the field."""
+def parse_json(name: str, value: str | bytes, model: type[BaseModel] = BaseModel) -> Any:
+    """Parse a field's text as JSON; a ValueError names the field, with its example."""
     try:
         return read_values(value)
     except KeyTwice as twice:
         raise ValueError(f"{name}: {twice}") from twice
     except ValueError as broken:
-        raise ValueError(f"{name}: not valid JSON ({broken})") from broken
+        example = quote_example(model, (name,))
+        raise ValueError(f"{name}: not valid JSON ({broken}){example}") from broken

@@ -35,7 +35,9 @@ class GroundRequest(Body):
     id: str | None = None
     photo: PhotoNumber = 0
     phrases: Annotated[list[QueryText], Field(min_length=1, max_length=50)] | None = Field(
-        None, description="Parts of the text, in its words; without any, its noun phrases."
+        None,
+        description="Parts of the text, in its words; without any, its noun phrases.",
+        examples=[["a dog", "a log"]],
     )
     count: Annotated[int, Field(ge=1, le=20), INTEGRAL] = Field(
         1, description="Boxes to give for each phrase."

@@ -85,7 +85,9 @@ class ItemBody(Body):
     """The fields of an item, next to its photo."""
 
     most_text, most_photos = ALL, MOST_PHOTOS
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    metadata: dict[str, JsonValue] = Field(
+        default_factory=dict, examples=[{"title": "Red cup", "price": 9.5}]
+    )
     sentences: Sentences = Field(default_factory=list, max_length=MOST_SENTENCES)
     image_url: ImageUrl = None
     images: Images = Field(default_factory=list)

@@ -74,11 +74,16 @@ class ProductSearch(PhotoBody):
     collapse: MetadataKey | None = Field(
         None, description="Give the best item of each value of this key."
     )
-    weights: WeightsIn = WeightsIn()
+    weights: WeightsIn = Field(WeightsIn(), examples=[{"words": 1, "looks": 0.5}])
     fields: Annotated[dict[str, Weight], Field(max_length=MOST_FIELDS)] = Field(
-        default_factory=dict, description="Weights of fields; 0 leaves one out."
+        default_factory=dict,
+        description="Weights of fields; 0 leaves one out.",
+        examples=[{"title": 2}],
     )
-    boosts: Annotated[list[BoostIn], Field(max_length=MOST_BOOSTS)] = Field(default_factory=list)
+    boosts: Annotated[list[BoostIn], Field(max_length=MOST_BOOSTS)] = Field(
+        default_factory=list,
+        examples=[[{"weight": 0.2, "filter": {"sale": True}}, {"weight": 0.1, "key": "rating"}]],
+    )
     limit: Limit = 20
     cursor: Cursor = None
 

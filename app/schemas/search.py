@@ -60,7 +60,9 @@ class Search(PhotoBody):
     The query is a text, weighted phrases or a photo.
     """
 
-    phrases: Annotated[list[PhraseIn], Field(min_length=1, max_length=50)] | None = None
+    phrases: Annotated[list[PhraseIn], Field(min_length=1, max_length=50)] | None = Field(
+        None, examples=[[{"text": "a red car", "weight": 2}, {"text": "snow"}]]
+    )
     limit: Limit = 20
     cursor: Cursor = None
     filter: Filter | None = None
@@ -77,6 +79,7 @@ class Search(PhotoBody):
     )
     fields: Annotated[list[MetadataKey], Field(max_length=MOST_FIELDS)] | None = Field(
         None,
+        examples=[["title", "price"]],
         description="The metadata keys that hits carry: all of them but `text_boxes` if not set, "
         "none if empty. "
         "They change no score; /search/products ranks by the words in fields as well.",
@@ -88,8 +91,8 @@ class Search(PhotoBody):
         """Raise ValueError for weights of fields, with their right place."""
         if isinstance(fields, Mapping):
             raise ValueError(
-                "a list of the metadata keys that hits carry; weights of fields, such as "
-                '{"title": 2}, belong to /search/products, which ranks by words and photos together'
+                'weights of fields, such as {"title": 2}, belong to /search/products, which ranks '
+                "by words and photos together; here they are a list of the metadata keys of hits"
             )
         return fields
 

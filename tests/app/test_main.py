@@ -183,5 +183,19 @@ def test_service_logs_former_names_of_settings(
     assert message.startswith("TESSERA_ENGINE is now TESSERA_INFERENCE")
 
 
+def test_service_refuses_misspelt_settings_and_logs_unknown_ones(
+    settings: Settings,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TESSERA_SERVICE_HOST", "10.0.0.5")  # as Kubernetes sets it
+    create_app(settings, engine)
+    assert caplog.messages == ["TESSERA_SERVICE_HOST is no setting, and is not read"]
+    monkeypatch.setenv("TESSERA_CONCURENCY_LIMIT", "8")
+    with pytest.raises(ValueError, match="did you mean TESSERA_CONCURRENCY_LIMIT"):
+        create_app(settings, engine)
+
+
 def test_every_setting_is_described() -> None:
     assert all(field.description for field in Settings.model_fields.values())

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.schemas.explain import CaptionRequest
+from app.http.openapi import JSON_IN_FORMS
+from app.schemas.explain import CaptionRequest, GroundRequest
 from app.schemas.items import ImportLine, ItemBody, ItemPatch
 from app.schemas.products import ProductSearch
-from app.schemas.search import ImageSearch
-from app.validation import read_fields, read_json
+from app.schemas.regions import RegionSearch
+from app.schemas.search import ImageSearch, TextSearch
+from app.validation import quote_example, read_fields, read_json
 
 BOM = b"\xef\xbb\xbf"
 JSON = {"content-type": "application/json"}
@@ -97,6 +99,49 @@ def test_mistake_is_named_by_its_place(model: Any, sent: dict[str, Any], detail:
 def test_in_json_a_number_is_no_text_and_no_truth(model: Any, sent: Any, detail: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(detail)}"):
         read_json(model, json.dumps(sent).encode())
+
+
+@pytest.mark.parametrize(
+    "model", [GroundRequest, ImageSearch, TextSearch, RegionSearch, ProductSearch, ItemBody]
+)
+def test_every_field_of_json_in_forms_has_an_example(model: Any) -> None:
+    for name in set(JSON_IN_FORMS) & set(model.model_fields):
+        example = quote_example(model, (name,)).removeprefix(", such as ")
+        query = {"text": "a dog and a log"} if "text" in model.model_fields else {}
+        read_fields(model, {**query, name: json.loads(example)}, [name])
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "detail"),
+    [
+        ("/ground", {"phrases": "a pink dress"}, 'char 0)), such as ["a dog", "a log"]'),
+        ("/search/products", {"weights": "2"}, 'an object, such as {"words": 1, "looks": 0.5}'),
+        ("/search/products", {"weights": "words"}, 'char 0)), such as {"words": 1, "looks": 0.5}'),
+        ("/items?filter=colour", {}, 'char 0)), such as {"colour": ["red", "blue"]}'),
+    ],
+)
+def test_json_of_forms_and_addresses_is_taught_by_example(
+    client: TestClient, png: Callable[..., bytes], path: str, form: dict[str, str], detail: str
+) -> None:
+    if form:
+        answer = client.post(path, data={"text": "red"} | form, files={"image": png("red")})
+    else:
+        answer = client.get(path)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].endswith(detail)
+
+
+def test_an_unknown_field_is_told_of_the_file_of_a_form(
+    client: TestClient, png: Callable[..., bytes]
+) -> None:
+    files = {"image": png("red")}
+    answer = client.post("/caption", data={"imaeg": "x"}, files=files)
+    assert answer.json()["detail"].startswith(
+        "imaeg: there is no such field; the nearest one is 'image'; there are collection, id, "
+        "photo, beam, count, temperature, seed, max_words, regions, image (a file of a form)"
+    )
+    sent = client.post("/caption", json={"image": "aGVsbG8="}).json()["detail"]
+    assert sent == "image: send it as a file of a form (multipart/form-data)"
 
 
 def test_numbers_are_written_in_several_ways() -> None:

@@ -24,6 +24,7 @@ WORKING: dict[str, dict[str, Any]] = {
     "another database": KEYS | {"database": {"secret": "database"}},
     "PostgreSQL": SHARED | {"replicas": 3},
     "growing": SHARED | {"autoscaling": {"enabled": True}},
+    "at the most": SHARED | {"replicas": 4, "autoscaling": {"enabled": True}},
     "everything": SHARED
     | INGRESS
     | PLACES
@@ -35,9 +36,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "growth on one volume": (KEYS | {"autoscaling": {"enabled": True}}, "several replicas share"),
     "no password": (KEYS | {"postgresql": {"enabled": True}}, "needs postgresql.secret"),
     "two databases": (SHARED | {"database": {"secret": "database"}}, "two databases"),
+    "more replicas than the most": (
+        SHARED | {"replicas": 5, "autoscaling": {"enabled": True}},
+        "autoscaling.maxReplicas",
+    ),
     "no host": (KEYS | {"ingress": {"enabled": True}}, "needs ingress.host"),
     "a misspelt value": (KEYS | {"replica": 2}, "'replica' not allowed"),
     "a setting of the chart": (KEYS | {"settings": {"DATABASE": "x"}}, "'DATABASE'"),
+    "a certificate, for which probes do not ask": (
+        KEYS | {"settings": {"SSL_CERTFILE": "x"}},
+        "'SSL_CERTFILE'",
+    ),
     "a bad address": (KEYS | {"pictures": {"address": "/photos"}}, "pictures/address"),
 }
 
@@ -80,6 +89,7 @@ def test_by_default_there_is_one_replica_that_does_not_grow() -> None:
     assert pod["replicas"] == 1
     spec = pod["template"]["spec"]
     assert spec["enableServiceLinks"] is False  # a Service of the name sets TESSERA_PORT
+    assert spec["containers"][0]["args"] == ["serve", "--no-sample"]
     assert spec["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
     assert spec["containers"][0]["readinessProbe"]["httpGet"]["path"] == "/readyz"
 

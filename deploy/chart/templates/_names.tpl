@@ -26,6 +26,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and $several (not (and $database .Values.pictures.address)) -}}
 {{- fail "several replicas share a database and pictures: set database.secret or postgresql.enabled, and pictures.address, or leave replicas at 1 and autoscaling off" -}}
 {{- end -}}
+{{- if and .Values.autoscaling.enabled (gt (int .Values.replicas) (int .Values.autoscaling.maxReplicas)) -}}
+{{- fail "replicas is the least number with autoscaling: set autoscaling.maxReplicas to at least as many" -}}
+{{- end -}}
 {{- if and .Values.database.secret .Values.postgresql.enabled -}}
 {{- fail "there are two databases: set database.secret or postgresql.enabled, not both" -}}
 {{- end -}}

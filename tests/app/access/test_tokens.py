@@ -67,8 +67,16 @@ def test_a_token_opens_what_its_groups_may(service: TestClient, issuer: Issuer) 
     assert (session["name"], session["role"], session["key_needed"]) == ("anna", "write", True)
     status, reason = get(service, issuer.issue(groups=["others"]))
     assert status == 403
-    assert "the user 'anna' has no role here" in reason
-    assert service.get("/items").status_code == 401
+    assert reason == (
+        "the user 'anna' has no role here: TESSERA_USER_ROLES names none of the user's 1 groups, "
+        "read from the claim 'groups'"
+    )
+    keyless = service.get("/items")
+    assert (keyless.status_code, keyless.json()["detail"]) == (
+        401,
+        "this needs a key, or a token of its issuer, with the role read: send Authorization: "
+        "Bearer KEY or TOKEN, or X-API-Key: KEY",
+    )
     assert service.get("/session").json()["role"] is None
 
 
@@ -78,7 +86,8 @@ def test_keys_open_as_before(service: TestClient, chosen: Settings) -> None:
     assert get(service, secret)[0] == 200
     assert get(service, "tessera_wrong") == (
         401,
-        "this key is not known here; tessera keys list shows which there are",
+        "this key is not known here, nor is it a token (a signed JWT); tessera keys list shows "
+        "which there are",
     )
 
 
@@ -225,7 +234,8 @@ def test_claims_are_named_by_the_settings(chosen: Settings, engine: Engine, issu
     none = claims | {"https://tessera.example/collections": []}
     assert get(service, issuer.issue(**none)) == (
         403,
-        "the user 'anna@shop.example' has no collections here",
+        "the user 'anna@shop.example' has no collections here: the claim "
+        "'https://tessera.example/collections' names none",
     )
 
 
@@ -262,6 +272,9 @@ def test_clocks_may_differ_a_little(service: TestClient, issuer: Issuer) -> None
     [
         ({"oidc_issuer": "https://a.example"}, "TESSERA_OIDC_ISSUER needs TESSERA_OIDC_AUDIENCE"),
         ({"oidc_audience": "t"}, "TESSERA_OIDC_AUDIENCE needs TESSERA_OIDC_ISSUER"),
+        ({"oidc_groups_claim": "g"}, "TESSERA_OIDC_GROUPS_CLAIM needs TESSERA_OIDC_ISSUER"),
+        ({"oidc_user_claim": "u"}, "TESSERA_OIDC_USER_CLAIM needs TESSERA_OIDC_ISSUER"),
+        ({"user_roles": {"*": "read"}}, "TESSERA_USER_ROLES needs TESSERA_OIDC_ISSUER or"),
         (
             {"oidc_issuer": "http://a.example", "oidc_audience": "t"},
             "TESSERA_OIDC_ISSUER is an https:// address",

@@ -53,7 +53,12 @@ def test_a_user_of_a_trusted_proxy_has_the_role_of_its_groups(
     assert line["address"] == "203.0.113.9"
     answer = client.get("/items", headers={"x-forwarded-user": "bob"})
     assert answer.status_code == 403
-    assert "the user 'bob' has no role here" in answer.json()["detail"]
+    assert answer.json()["detail"] == (
+        "the user 'bob' has no role here: TESSERA_USER_ROLES names none of the user's 0 groups, "
+        "read from the header X-Forwarded-Groups"
+    )
+    without = behind(groups_header=None).get("/items", headers=ANNA)
+    assert without.json()["detail"].endswith("no header, as TESSERA_GROUPS_HEADER is not set")
 
 
 def test_the_header_of_anyone_else_is_refused(behind: Service) -> None:

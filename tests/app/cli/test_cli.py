@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 import torch
+import typer
+from rich.text import Text
 from typer.testing import CliRunner
 
 from app.cli import app
@@ -21,6 +24,8 @@ from app.engine.engine import Engine
 from app.recommended import RECOMMENDED
 from app.settings import Settings
 from models import checkpoint
+from models.registry import BEAM
+from models.scores.alignment import BETA
 from models.scores.calibration import Calibration
 
 Png = Callable[..., bytes]
@@ -331,6 +336,8 @@ def test_a_description_shows_its_support_and_its_regions(
     assert "not supported" in lime
     assert said.count("│ Red thing") + said.count("│ Blue thing") == 2
     assert picture.read_text().startswith("<svg")
+    code, said = command("describe", photo, "--count", 5, "--beam", 3)
+    assert (code, "count: a beam of 3 gives at most as many captions" in said) == (1, True)
     code, said = command("describe", photo, "--seed", 1)
     assert (code, "send a temperature as well" in said) == (1, True)
     describing.models.region_captioner = None
@@ -360,6 +367,31 @@ def test_every_command_teaches_by_example() -> None:
         said = CliRunner().invoke(app, [name, "--help"]).output
         assert "tessera" in said, name
         assert "xample" in said, name
+
+
+def list_help(command: Any, name: str = "tessera") -> Iterator[tuple[str, str]]:
+    """List the help texts of a command, its parameters and subcommands."""
+    yield name, command.help or ""
+    for parameter in command.params:
+        yield f"{name} {parameter.name}", getattr(parameter, "help", None) or ""
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from list_help(subcommand, f"{name} {subcommand.name}")
+
+
+def test_no_help_text_is_lost_as_markup() -> None:
+    texts = dict(list_help(typer.main.get_command(app)))
+    assert texts["tessera align beta"] == "Larger values make longer phrases."
+    for name, text in texts.items():
+        assert Text.from_markup(text).plain == text, name
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "default"), [("align", "beta", BETA), ("describe", "beam", BEAM)]
+)
+def test_help_has_the_default_of_the_models(name: str, parameter: str, default: float) -> None:
+    commands = typer.main.get_command(app).commands
+    parameters = {each.name: each.show_default for each in commands[name].params}
+    assert parameters[parameter] == str(default)
 
 
 @pytest.mark.system

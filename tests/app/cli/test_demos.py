@@ -7,16 +7,23 @@ from threading import Event
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from starlette.testclient import TestClient
 
+from app.access.key_file import add_key
+from app.access.keyring import Keyring
+from app.access.keys import ApiKey, hash_key
 from app.cli import demos as demonstrating
 from app.cli.demos import choose_demo, index_meanwhile, list_missing
+from app.cli.serve import is_set_up
 from app.demos import PHOTOS
 from app.engine.engine import Engine
 from app.imports import progress
 from app.imports.sources import ImportOutcome, ItemSource
+from app.roles import Role
 from app.settings import Settings
 
+USERS = {"user_header": "X-Forwarded-User", "trusted_proxies": "10.0.0.5"}
 FEW = 9  # of the sample, in three batches
 
 
@@ -39,6 +46,30 @@ class Paused:
             return embed(drafts)
 
         monkeypatch.setattr(engine, "embed_each", later)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, False),
+        ({"open": True, "host": "0.0.0.0"}, False),  # noqa: S104 - as in the image
+        ({"admin_key": SecretStr("a" * 32)}, True),
+        (USERS, True),
+        ({"oidc_issuer": "https://login.example", "oidc_audience": "tessera"}, True),
+        ({"database": "postgresql://tessera@db/tessera"}, True),
+    ],
+)
+def test_services_of_others_get_no_sample_photos(
+    settings: Settings, chosen: dict[str, Any], expected: bool
+) -> None:
+    service = settings.model_copy(update=chosen)
+    assert is_set_up(service, Keyring.of(service)) is expected
+
+
+def test_a_file_of_keys_leaves_out_sample_photos(settings: Settings) -> None:
+    settings.data.mkdir(exist_ok=True)
+    add_key(settings.keys_file, ApiKey(name="me", role=Role.READ, sha256=hash_key("a" * 32)))
+    assert is_set_up(settings, Keyring.of(settings))
 
 
 def test_searches_answer_with_what_is_there_and_the_index_says_what_is_coming(

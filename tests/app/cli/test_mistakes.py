@@ -40,6 +40,42 @@ def test_a_wrong_value_is_refused_with_its_setting(
 
 
 @pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("TESSERA_RATELIMIT", "TESSERA_RATE_LIMIT"),
+        ("tessera_oidc_collection_claim", "TESSERA_OIDC_COLLECTIONS_CLAIM"),
+        ("TESSERA_OIDC_GROUPS", "TESSERA_OIDC_GROUPS_CLAIM"),
+        ("TESSERA_ADMINKEY", "TESSERA_ADMIN_KEY"),
+    ],
+)
+def test_a_misspelt_setting_is_refused_with_the_nearest(
+    name: str, nearest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "x")
+    expected = f"error: {name.upper()} is no setting; did you mean {nearest}?"
+    assert run("collections", "list") == (1, expected)
+
+
+@pytest.mark.parametrize("name", ["SERVICE_HOST", "PORT_8000_TCP", "SERVICE_PORT", "KEY", "URL"])
+def test_other_names_of_the_prefix_are_warned_of(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"TESSERA_{name}", "x")
+    code, output = run("collections", "list", "--data", tmp_path)
+    assert code == 0
+    assert output.startswith(f"warning: TESSERA_{name} is no setting, and is not read")
+
+
+def test_services_of_kubernetes_with_the_prefix_are_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a Service tessera-database.
+    monkeypatch.setenv("TESSERA_DATABASE_PORT", "tcp://10.0.0.5:5432")
+    code, output = run("collections", "list", "--data", tmp_path)
+    assert (code, "warning: TESSERA_DATABASE_PORT is no setting" in output) == (0, True)
+
+
+@pytest.mark.parametrize(
     "command", [["search", "a dog"], ["collections", "list"], ["delete", "a"], ["mcp"]]
 )
 def test_reading_commands_make_no_data_folder(command: list[str], tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import torch
 from PIL import Image
 
 from app.drawing.bars import PALE, WHOLE
-from app.drawing.explanations import DrawnLink, draw_png, draw_svg
+from app.drawing.explanations import SVG, DrawnLink, draw_grounding, draw_png, draw_svg
 from app.drawing.layout import HUES, lay_out
 from app.drawing.lettering import Rect, Shape, TextLine, text_width
+from app.engine.groundings import GroundedPhrase
 from models.types import Box, Span
 
 SENTENCE = "a red dog on a log"
@@ -171,6 +172,20 @@ def test_markup_and_control_characters_stay_text():
     found = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert "<script>" in found
     assert '<b>"&" </b' in found
+
+
+def test_all_boxes_of_a_grounded_phrase_are_drawn_with_their_ranks():
+    grounded = [
+        GroundedPhrase(Span(2, 9), ((DOG, 0.5), (LOG, 0.25))),
+        GroundedPhrase(Span(13, 18), ((LOG, 0.75),)),
+        GroundedPhrase(Span(10, 12), ()),
+    ]
+    svg = ElementTree.fromstring(draw_grounding(photo(), SENTENCE, grounded, SVG))  # noqa: S314 - ours
+    written = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"red dog", "red dog (2)", "a log", "on", "0.50", "0.25", "0.75"} <= set(written)
+    assert "a log, red dog (2)" in written  # the label of their box
+    outlines = [e for e in svg.iter("{http://www.w3.org/2000/svg}rect") if "stroke" in e.attrib]
+    assert len(outlines) == 4  # a rim and a colour for each of the two boxes
 
 
 def test_svg_refers_to_nothing_outside_itself():

@@ -13,6 +13,7 @@ import pytest
 
 from app.cli.listening import check_certificate
 from app.engine.engine import Engine
+from app.http.probe import is_ready
 from app.http.server import OPTIONS
 from app.main import create_app
 from app.settings import Settings
@@ -31,7 +32,10 @@ def test_a_certificate_serves_https(settings: Settings, engine: Engine, tmp_path
     trusted = ssl.create_default_context(cafile=str(certificate))
     app = create_app(settings, engine)
     with listen(app, ssl_certfile=certificate, ssl_keyfile=key, **OPTIONS) as address:
-        answer = httpx2.get(f"https://localhost:{urlsplit(address).port}/readyz", verify=trusted)
+        port = urlsplit(address).port
+        answer = httpx2.get(f"https://localhost:{port}/readyz", verify=trusted)
+        probed = settings.model_copy(update={"port": port, "ssl_certfile": certificate})
+        assert is_ready(probed)
     assert answer.status_code == 200
 
 
