@@ -96,8 +96,8 @@ dist: $(VENV)/uv.stamp  ## Build and check the packages, their bill of materials
 	  --pyproject pyproject.toml --output-reproducible --output-file dist/sbom.cdx.json
 	$(BIN)/python deploy/write_notes.py $(VERSION) > dist/notes.md
 
-image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs
-	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .
+image:  ## Build the container image tessera; DEVICE=cuda for NVIDIA GPUs, EXTRAS=video,ocr adds extras
+	docker build --build-arg DEVICE=$(or $(DEVICE),cpu) --build-arg EXTRAS=$(EXTRAS) -t tessera$(if $(filter cuda,$(DEVICE)),:cuda) .
 
 clean:  ## Remove the environment and caches, never data
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
