@@ -16,16 +16,13 @@ def nearest(key: str, known: Iterable[str], kind: str = "key") -> str:
     return "" if near is None else f"; the nearest {kind} is {near!r:.100}"
 
 
-def nearest_name(name: str, known: Iterable[str], near: float = NEAR) -> str | None:
-    """Return the nearest name, ignoring case; None if none is near.
-
-    `near` is the least share of letters that must agree.
-    """
-    match = process.extractOne(
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the nearest name, ignoring case; None if none is near."""
+    near = process.extractOne(
         name,
         list(known),
         scorer=OSA.normalized_similarity,
         processor=str.casefold,
-        score_cutoff=near,
+        score_cutoff=NEAR,
     )
-    return None if match is None else match[0]
+    return None if near is None else near[0]

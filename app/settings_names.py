@@ -8,15 +8,13 @@ from typing import Any
 
 from pydantic import model_validator
 from pydantic_settings import BaseSettings
-
-from app.nearest import nearest_name
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 PREFIX = "tessera_"
 FORMER_NAMES = {"engine": "inference"}
 CLIENT_NAMES = {"key", "photos", "url"}  # of the TypeScript client's tests, perhaps in one shell
-# The least share of letters of a misspelt name that agree with a setting's. Kubernetes' variables
-# for a Service of the name, such as TESSERA_SERVICE_HOST, are at most at 0.5.
-NEAR = 0.62
+LONG = 10  # letters of a name from which on two of them may be wrong, else one
 # How Kubernetes' TESSERA_X_PORT for a Service tessera-x begins.
 LINK = ("tcp://", "udp://", "sctp://")
 
@@ -43,10 +41,20 @@ def check_names(settings: Collection[str]) -> None:
     for name, value in _read_unknown_names(settings).items():
         if name in CLIENT_NAMES or value.startswith(LINK):
             continue
-        if near := nearest_name(name, settings, NEAR):
+        if near := _find_near(name, settings):
             problems.append(f"{_variable(name)} is no setting; did you mean {_variable(near)}?")
     if problems:
-        raise ValueError(" ".join(problems))
+        raise ValueError(f"{' '.join(problems)} Rename or remove it.")
+
+
+def _find_near(name: str, settings: Collection[str]) -> str | None:
+    """Find the setting of a misspelt or shortened name."""
+    for setting in settings:
+        if setting.startswith(f"{name}_"):
+            return setting
+    most = 2 if len(name) >= LONG else 1
+    near = process.extractOne(name, list(settings), scorer=OSA.distance, score_cutoff=most)
+    return None if near is None else near[0]
 
 
 def list_warnings(settings: Collection[str]) -> list[str]:

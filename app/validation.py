@@ -45,6 +45,20 @@ def read_values(text: str | bytes) -> Any:
         raise ValueError(f"a number has more than {LONGEST_NUMBER:,} digits") from odd
 
 
+def parse_json(name: str, value: str | bytes, model: type[BaseModel] = BaseModel) -> Any:
+    """Parse a field's text as JSON.
+
+    ValueError names the field, with its example.
+    """
+    try:
+        return read_values(value)
+    except KeyTwice as twice:
+        raise ValueError(f"{name}: {twice}") from twice
+    except ValueError as broken:
+        example = quote_example(model, (name,))
+        raise ValueError(f"{name}: not valid JSON ({broken}){example}") from broken
+
+
 def check_keys(text: str | bytes) -> None:
     """Raise KeyTwice for a duplicate key in valid JSON."""
     json.loads(

@@ -115,7 +115,10 @@ class Generation:
                 f"count {self.count} and beam {self.beam} must be from 1 to {WIDEST_BEAM}"
             )
         if self.temperature is None and self.count > self.beam:
-            raise ValueError(f"count: a beam of {self.beam} gives at most as many captions")
+            raise ValueError(
+                f"count: a beam of {self.beam} gives at most as many captions; set a beam of at "
+                f"least {self.count}"
+            )
         if self.longest is not None and self.longest < 1:
             raise ValueError(f"longest is {self.longest}; a caption has at least 1 word")
         if self.temperature is not None and not self.temperature > 0:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
 
+BROKEN_GZIP = (gzip.BadGzipFile, EOFError, zlib.error)  # what a damaged .gz raises
 # Names of open files: what they are redirected to is not replaced.
 DESCRIPTORS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 NUMBER = re.compile(r"os error (\d+)")  # of the system, in a message of safetensors

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -19,12 +14,13 @@ from fastapi.security import SecurityScopes
 from app.access.credentials import KeyDep, SessionDep
 from app.access.keyring import Keyring, check_lock
 from app.access.keys import Caller
+from app.access.quotas import Quotas
 from app.access.sessions import Sessions
 from app.access.user_checks import check_users
 from app.access.users import User, identify_proxied
 from app.engine.engine import Engine
 from app.http.addresses import path_in
-from app.http.errors import Forbidden, TooManyRequests, Unauthorized, Unavailable
+from app.http.errors import Forbidden, Unauthorized, Unavailable
 from app.http.lanes import network
 from app.http.openapi import list_body_fields
 from app.roles import Role
@@ -32,8 +28,6 @@ from app.settings import Settings
 from app.telemetry.requests import note
 
 if TYPE_CHECKING:
-    from limits.strategies import RateLimiter
-
     from app.access.tokens import TokenVerifier
 
 ANYONE = Caller(name="anyone", role=Role.ADMIN)  # where no key is needed
@@ -45,48 +39,6 @@ WITHOUT_USERS = {"oidc_issuer": None, "user_header": None}
 EMPTY_BODIES = (b"", b"{}", b"null")  # that say nothing, as some clients send them
 LONGEST_EMPTY = 16  # bytes of these, with spaces
 UNBOUND = "unbound"  # next to a role in OpenAPI: the key must not be bound to collections
-
-
-class Quotas:
-    """Counts the requests of each caller, for one event loop."""
-
-    def __init__(self) -> None:
-        self._running: Counter[str] = Counter()
-
-    @contextmanager
-    def request(self, caller: str, rate: str | None, at_once: int | None) -> Iterator[None]:
-        """A request of a caller, while it runs.
-
-        Raises TooManyRequests beyond a rate such as "100/minute", or more than `at_once` together.
-        """
-        if at_once is not None and self._running[caller] >= at_once:
-            raise TooManyRequests(f"{caller} has {at_once} requests running, and may not have more")
-        if rate is not None:
-            self._count(caller, rate)
-        self._running[caller] += 1
-        try:
-            yield
-        finally:
-            self._running[caller] -= 1
-            if not self._running[caller]:
-                del self._running[caller]
-
-    def _count(self, caller: str, rate: str) -> None:
-        from limits import parse  # here, as it costs 0.3 s, and most services have no limit
-
-        window = parse(rate)
-        if self._windows.hit(window, caller):
-            return
-        wait = math.ceil(self._windows.get_window_stats(window, caller).reset_time - time.time())
-        raise TooManyRequests(f"{caller} may send {rate}", wait=max(1, wait))
-
-    @cached_property
-    def _windows(self) -> RateLimiter:
-        """Sliding windows: two numbers a caller for any number of requests."""
-        from limits.storage import MemoryStorage
-        from limits.strategies import SlidingWindowCounterRateLimiter
-
-        return SlidingWindowCounterRateLimiter(MemoryStorage())
 
 
 class Door:

@@ -15,8 +15,9 @@ from app.http.errors import WrongMediaType
 from app.http.openapi import JSON
 from app.roles import Role
 from app.routes.dependencies import CallerDep
-from app.routes.uploads import limit_size, media_type, parse_json
+from app.routes.uploads import limit_size, media_type
 from app.schemas.fields import SEARCH
+from app.validation import parse_json
 from models.rooms import PREFIX
 
 router = APIRouter(include_in_schema=False)  # JSON-RPC is described by the protocol

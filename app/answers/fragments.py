@@ -29,19 +29,26 @@ def links(links: Sequence[Link], sentence: FragmentBag, image: FragmentBag) -> l
     spans = _list_ends(sentence.places)
     boxes = {region: corners(image.places[region]) for region in {link.region for link in links}}
     return [
-        LinkOut(
-            label=sentence.labels[fragment],
-            span=spans[fragment],
-            box=boxes[region],
-            fragment=fragment,
-            region=region,
-            similarity=similarity,
-            whole=whole,
-            added=None if whole is None else similarity - whole,
-            negated=negated,
-        )
-        for fragment, region, similarity, whole, negated in links
+        _write_link(link, sentence.labels[link.fragment], spans[link.fragment], boxes[link.region])
+        for link in links
     ]
+
+
+def _write_link(
+    link: Link, label: str, span: tuple[int, int] | None, box: Corners | None = None
+) -> LinkOut:
+    """A link as JSON, with its label and places."""
+    return LinkOut(
+        label=label,
+        span=span,
+        box=box,
+        fragment=link.fragment,
+        region=link.region,
+        similarity=link.similarity,
+        whole=link.whole,
+        added=link.added,
+        negated=link.negated,
+    )
 
 
 def phrases(phrases: Sequence[Phrase], text: str | None, image: FragmentBag) -> list[PhraseOut]:
@@ -90,17 +97,5 @@ def own_words(hit: Hit) -> list[LinkOut]:
     A query by text scores it by the same sum: s_t are the query's fragments, v_i the found
     sentence's, so `region` is a fragment of the found one and the label is its word.
     """
-    labels, spans = hit.bag.labels, [ends(place) for place in hit.bag.places]
-    return [
-        LinkOut(
-            label=labels[region],
-            span=spans[region],
-            fragment=fragment,
-            region=region,
-            similarity=similarity,
-            whole=whole,
-            added=None if whole is None else similarity - whole,
-            negated=negated,
-        )
-        for fragment, region, similarity, whole, negated in hit.links
-    ]
+    labels, places = hit.bag.labels, hit.bag.places
+    return [_write_link(link, labels[link.region], ends(places[link.region])) for link in hit.links]

@@ -146,7 +146,7 @@ def align(
         from models.scores.alignment import BETA
         from models.types import Box
 
-        photo, text = _photo(image, settings), name_emoji(text)
+        photo, text = _photo(image, settings), name_emoji(text, flags=True)
         models = load_models(settings)
         alignment = models.align(
             models.photo(photo),
@@ -190,9 +190,9 @@ def ground(
         from app.engine.groundings import ground
         from app.schemas.emoji import name_emoji
 
-        photo, text = _photo(image, settings), name_emoji(text)
+        photo, text = _photo(image, settings), name_emoji(text, flags=True)
         models = load_models(settings)
-        phrases = [name_emoji(part) for part in phrase or ()] or None
+        phrases = [name_emoji(part, flags=True) for part in phrase or ()] or None
         grounded = ground(models, photo, text, phrases, count=count)
         if out:
             from app.drawing.explanations import draw_grounding

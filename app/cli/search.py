@@ -71,7 +71,7 @@ def search(
         from app.cli.options import load_engine
         from app.schemas.emoji import name_emoji
 
-        engine, text = load_engine(settings), name_emoji(text)
+        engine, text = load_engine(settings), name_emoji(text, flags=True)
         if not (sentences or parts):
             from app.answers.photos import search_images
             from app.schemas.search import ImageSearch
@@ -240,7 +240,7 @@ def rank_queries(
     from index.trec import Judgement
 
     for query in follow(queries, len(queries), "searching", Console(stderr=True)):
-        text = name_emoji(texts.get(query, query))
+        text = name_emoji(texts.get(query, query), flags=True)
         embedded_query = engine.models.query(text, spelling=True, of_photos=True)
         answer, _ = engine.search(collection, Request("images", embedded_query, limit=limit))
         yield from (Judgement(query, hit.item, hit.score) for hit in answer.hits)

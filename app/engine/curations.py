@@ -13,7 +13,7 @@ from index.catalog.catalog import Catalog
 from index.database import curation
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.snowball import language_of
-from index.documents.languages.spellings import spell
+from index.documents.languages.spellings import write_out_umlauts
 from index.documents.languages.word_language import WordLanguage
 from index.documents.thesaurus import Synonyms, fold_text, group_synonyms
 from index.items import Collection
@@ -31,8 +31,8 @@ class Curation:
     language: WordLanguage = ENGLISH
 
     def list_pinned(self, text: str | None) -> tuple[str, ...]:
-        """List the ids of pinned items for a text, in any spelling of umlauts."""
-        spellings = spell(fold_text(text)) if text and self.pins else ()
+        """List the ids of a text's pinned items, however umlauts are spelled."""
+        spellings = spell_umlauts(text) if text and self.pins else ()
         return next((self.pins[spelling] for spelling in spellings if spelling in self.pins), ())
 
 
@@ -73,8 +73,20 @@ def group_pins(pins: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     >>> group_pins([{"text": "Kaese", "ids": ["a"]}, {"text": "Käse!", "ids": ["b"]}])
     {'kaese': ('a',), 'kase': ('b',)}
     """
-    exact = {fold_text(pin["text"]): tuple(pin["ids"]) for pin in pins}
-    return {spelling: ids for text, ids in exact.items() for spelling in spell(text)} | exact
+    by_text = {pin["text"]: tuple(pin["ids"]) for pin in pins}
+    exact = {fold_text(text): ids for text, ids in by_text.items()}
+    return {spelling: ids for text, ids in by_text.items() for spelling in spell_umlauts(text)} | (
+        exact
+    )
+
+
+def spell_umlauts(text: str) -> tuple[str, ...]:
+    """Fold a text, with its umlauts as one letter and as two.
+
+    >>> spell_umlauts("Käse!"), spell_umlauts("Kaese")
+    (('kase', 'kaese'), ('kaese',))
+    """
+    return tuple(dict.fromkeys((fold_text(text), fold_text(write_out_umlauts(text)))))
 
 
 def _merge(general: Synonyms, added: Synonyms) -> dict[str, Sequence[str]]:

@@ -31,7 +31,7 @@ from index.search.audit import Audit
 from index.search.index import Index
 from index.search.indexes import Indexes
 from index.search.requests import Answer, Request
-from index.search.rescorer import compile_kernel
+from index.search.rescorer import compile_kernels
 from models.scores.scoring import score_named
 from models.types import FragmentBag
 
@@ -101,7 +101,7 @@ class Engine:
         Every collection of this matcher can be searched when this returns, with no kernel to
         compile first: that takes seconds where none is kept on disk.
         """
-        compile_kernel(score_named(self.models.matcher.score))
+        compile_kernels(score_named(self.models.matcher.score))
         for collection in self.catalog.names.all():
             if collection.fingerprint == self.models.fingerprint:
                 self.indexes.of(collection)

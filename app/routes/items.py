@@ -28,7 +28,7 @@ from app.routes.dependencies import (
     LanesDep,
     SettingsDep,
 )
-from app.routes.uploads import UploadBody, parse_json
+from app.routes.uploads import UploadBody
 from app.schemas.fields import Cursor, Limit
 from app.schemas.items import (
     ItemBody,
@@ -39,7 +39,7 @@ from app.schemas.items import (
     StoredItem,
 )
 from app.telemetry.requests import stage
-from app.validation import read_fields
+from app.validation import parse_json, read_fields
 from index.catalog.pictures import PictureLost
 from index.items import Collection, ConditionFailed, Entry, ModelMismatch, check_new_id
 

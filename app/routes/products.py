@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from pydantic import AfterValidator
 
 from app.access.door import EngineDep, require_role
 from app.answers import products
 from app.http.openapi import OF_COLLECTION, OF_UPLOAD, BodyRoute, problems
 from app.routes.dependencies import DEFAULT, CollectionDep
 from app.routes.uploads import UploadBody, answer
-from app.schemas.emoji import NamedText
+from app.schemas.emoji import name_emoji
 from app.schemas.fields import Limit
 from app.schemas.products import ProductSearch, ProductsOut, SuggestionsOut
 from index.catalog.pictures import PictureLost
@@ -19,7 +20,11 @@ from index.catalog.pictures import PictureLost
 router = APIRouter(route_class=BodyRoute, tags=["search"], responses=problems(*OF_COLLECTION))
 
 LONGEST_TEXT = 1_000  # characters to complete
-Typed = Annotated[NamedText, Query(max_length=LONGEST_TEXT, description="What is typed so far.")]
+Typed = Annotated[
+    str,
+    Query(max_length=LONGEST_TEXT, description="What is typed so far."),
+    AfterValidator(name_emoji),
+]
 
 
 @router.post(

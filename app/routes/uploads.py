@@ -27,7 +27,7 @@ from app.schemas.products import ProductSearch
 from app.schemas.search import ImageSearch, PhotoBody
 from app.settings import Settings
 from app.telemetry.events import EventLog
-from app.validation import KeyTwice, quote_example, read_fields, read_json, read_values
+from app.validation import parse_json, read_fields, read_json
 from models.vision.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=RequestBody)
@@ -126,7 +126,9 @@ else:
 async def _json(
     request: Request, model: type[Fields], files: Collection[str] = ()
 ) -> AsyncIterator[Fields]:
-    """Read a body of JSON; messages name the `files` of the route's forms.
+    """Read a body of JSON.
+
+    Messages name the `files` of the route's forms.
 
     Photos in it are base64, four bytes for three. A long body is kept on disk until there is room
     for it in memory.
@@ -295,14 +297,3 @@ def _fields(form: FormData, model: type[RequestBody]) -> dict[str, Any]:
         else:
             fields[name] = value.split(",") if name == "box" else value
     return fields
-
-
-def parse_json(name: str, value: str | bytes, model: type[BaseModel] = BaseModel) -> Any:
-    """Parse a field's text as JSON; a ValueError names the field, with its example."""
-    try:
-        return read_values(value)
-    except KeyTwice as twice:
-        raise ValueError(f"{name}: {twice}") from twice
-    except ValueError as broken:
-        example = quote_example(model, (name,))
-        raise ValueError(f"{name}: not valid JSON ({broken}){example}") from broken

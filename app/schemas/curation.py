@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
-from app.schemas.emoji import NamedText
+from app.schemas.emoji import name_emoji
 from app.schemas.fields import NAMES, SEARCH, ItemId, RequestBody, RequestPart
 from index.documents.thesaurus import MOST_SYNONYMS
 
 MOST_LINES = 1_000
 MOST_PINNED = 20  # items of a text
-Word = Annotated[NamedText, Field(min_length=1, max_length=200)]
+Word = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(name_emoji)]
 SynonymLines = Annotated[
     list[Annotated[list[Word], Field(min_length=2, max_length=MOST_SYNONYMS)]],
     Field(

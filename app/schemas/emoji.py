@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import Annotated
 
@@ -47,28 +48,32 @@ EDGE = "\0"  # of a name: a space, unless a mark goes on with it
 JOINED = regex.compile(rf"""(?<=[-−("'“„«]){EDGE}|{EDGE}(?=[-−,.;:!?)"'”])""")
 
 
-def name_emoji(text: str) -> str:
+def name_emoji(text: str, *, flags: bool = False) -> str:
     """Replace each emoji of a text by its name.
 
-    Equal ones in a row are named once, without their skin tones.
+    Equal ones in a row are named once, without their skin tones. A flag is its country; with
+    `flags` it is a flag of it, where no words are next to it.
 
     >>> name_emoji("🐶🐶on grass, 👍🏽"), name_emoji("🇫🇷"), name_emoji("👨‍🍳")
-    ('dog on grass, thumbs up', 'flag of France', 'man cook')
+    ('dog on grass, thumbs up', 'France', 'man cook')
+    >>> name_emoji("🇫🇷", flags=True), name_emoji("made in 🇫🇷", flags=True)
+    ('flag of France', 'made in France')
     """
     if text.isascii() or len(text) > LONGEST_TEXT or text.count(JOINER) > MOST_JOINERS:
         return text
-    named = "".join(piece for piece, _ in groupby(_name_pieces(text)))
+    flag = "flag of {}" if flags and not any(map(str.isalpha, text)) else "{}"
+    named = "".join(piece for piece, _ in groupby(_name_pieces(text, flag)))
     if EDGE not in named:
         return text
     return " ".join(JOINED.sub("", named).replace(EDGE, " ").split()) or text
 
 
-def _name_pieces(text: str) -> Iterator[str]:
+def _name_pieces(text: str, flag: str) -> Iterator[str]:
     """The names of emoji between edges, and the texts between them."""
     between = ""
     for token in emoji.analyze(text, non_emoji=True, join_emoji=False):
         match = token.value
-        name = None if isinstance(match, str) else _name(match)
+        name = None if isinstance(match, str) else _name(match, flag)
         if name is None:
             between += token.chars
             continue
@@ -79,7 +84,7 @@ def _name_pieces(text: str) -> Iterator[str]:
     yield between
 
 
-def _name(match: emoji.EmojiMatch) -> str | None:
+def _name(match: emoji.EmojiMatch, flag: str) -> str | None:
     """An emoji's name; None for signs of texts and keys of numbers."""
     data = match.data or {}
     name = TONE.sub("", "_" + data.get("en", "").strip(":")).strip("_").replace("_", " ")
@@ -87,14 +92,14 @@ def _name(match: emoji.EmojiMatch) -> str | None:
     if as_text or name.startswith("keycap "):
         return None
     if FLAGS.fullmatch(match.emoji):
-        return f"flag of {name}"
+        return flag.format(name)
     name = SAID.get(name.lower(), "" if ASIDE.search(name) else name)
     name = "family" if name.startswith("family ") else name
     return name.removesuffix(" face") if ANIMALS.match(match.emoji) else name
 
 
 NamedText = Annotated[str, AfterValidator(name_emoji)]
-QueryText = Annotated[
-    NamedText,
-    Field(description='What is searched for. Emoji are read as their names: "🐶" is "dog".'),
-]
+PhotoText = Annotated[str, AfterValidator(partial(name_emoji, flags=True))]
+SEARCHED = Field(description='What is searched for. Emoji are read as their names: "🐶" is "dog".')
+QueryText = Annotated[PhotoText, SEARCHED]
+ProductText = Annotated[NamedText, SEARCHED]

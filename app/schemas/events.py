@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from app.schemas.emoji import NamedText
+from app.schemas.emoji import name_emoji
 from app.schemas.fields import TEXTS, Body, ItemId
 
 
@@ -15,8 +15,9 @@ class ClickIn(Body):
 
     most_text = TEXTS
     query: Annotated[
-        NamedText,
+        str,
         Field(min_length=1, max_length=1_000, description="The text as it was searched for."),
+        AfterValidator(name_emoji),
     ]
     id: ItemId
     kind: Literal["click", "cart", "purchase"] = "click"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from app.schemas.emoji import ProductText
 from app.schemas.facets import FacetOut, Facets, Sort
 from app.schemas.fields import (
     MOST_FIELDS,
@@ -60,6 +61,7 @@ class ProductSearch(PhotoBody):
     A blank text is as none.
     """
 
+    text: ProductText | None = None
     filter: Filter | None = None
     min_probability: Fraction | None = Field(
         None,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from app.schemas.emoji import NamedText
+from app.schemas.emoji import PhotoText
 from app.schemas.fields import SEARCH, Body, ItemId, Limit
 
 
@@ -91,7 +91,7 @@ class AuditRequest(Body):
         Literal["images", "sentences"],
         Field(description="What the queries look for: photos, or sentences like them."),
     ] = "images"
-    queries: Annotated[list[NamedText], Field(min_length=1, max_length=200)] | None = None
+    queries: Annotated[list[PhotoText], Field(min_length=1, max_length=200)] | None = None
     limit: Limit = 10
 
 

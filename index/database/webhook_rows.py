@@ -86,10 +86,39 @@ def read_hook(connection: Connection, webhook: str, *, skip: bool = False) -> We
 
     With `skip`, also if another process has it.
     """
+    value = _lock_row(connection, webhook, skip=skip)
+    return None if value is None else setting_rows.parse(value, Webhook)
+
+
+def read_owner(connection: Connection, webhook: str) -> str | None:
+    """Read the collection of a webhook, locked for a change; None if illegible.
+
+    It is legible in a row of a newer version, and in some damaged ones.
+    """
+    value = _lock_row(connection, webhook)
+    return None if value is None else _parse_owner(value)
+
+
+def list_owned(connection: Connection, name: str) -> list[str]:
+    """List ids of a collection's webhooks, sorted; damaged ones if legible."""
+    rows = connection.execute(select(settings).where(setting_rows.begins(HOOKS)))
+    return sorted(row.removeprefix(HOOKS) for row, value in rows if _parse_owner(value) == name)
+
+
+def _lock_row(connection: Connection, webhook: str, *, skip: bool = False) -> str | None:
     row = select(settings.c.value).where(settings.c.name == HOOKS + webhook)
     locked = row.with_for_update(skip_locked=skip)
     value: str | None = connection.execute(locked).scalar_one_or_none()
-    return None if value is None else setting_rows.parse(value, Webhook)
+    return value
+
+
+def _parse_owner(value: str) -> str | None:
+    try:
+        row = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    owner = row.get("collection") if isinstance(row, dict) else None
+    return owner if isinstance(owner, str) else None
 
 
 def parse_deliveries(values: Iterable[str]) -> list[Delivery]:
@@ -101,6 +130,14 @@ def parse_deliveries(values: Iterable[str]) -> list[Delivery]:
 def put_hook(connection: Connection, hook: Webhook) -> None:
     """Write a webhook."""
     setting_rows.put(connection, HOOKS + hook.id, json.dumps(asdict(hook)))
+
+
+def rename_owner(connection: Connection, webhook: str, name: str) -> None:
+    """Change the collection of a webhook whose row is legible, and nothing else."""
+    value = _lock_row(connection, webhook)
+    if value is not None:  # it may have been removed meanwhile
+        row = json.loads(value) | {"collection": name}
+        setting_rows.put(connection, HOOKS + webhook, json.dumps(row))
 
 
 def discard_hook(connection: Connection, webhook: str) -> bool:

@@ -23,12 +23,15 @@ from index.database.webhook_rows import (
     discard_hook,
     list_deliveries,
     list_hooks,
+    list_owned,
     name_row,
     parse_deliveries,
     parse_webhook_id,
     put_delivery,
     put_hook,
     read_hook,
+    read_owner,
+    rename_owner,
     sort_by_due,
 )
 from index.items import Collection
@@ -67,11 +70,10 @@ def list_webhooks(reader: Engine, collection: Collection) -> list[tuple[Webhook,
 def remove(writer: Engine, collection: Collection, webhook: str) -> None:
     """Remove a webhook and its waiting deliveries; LookupError without it.
 
-    A damaged row names no collection: whoever knows its id may remove it.
+    Where a damaged row does not tell its collection, a writer of any one may remove it.
     """
     with writer.begin() as connection:
-        hook = read_hook(connection, webhook)
-        is_foreign = hook is not None and hook.collection != collection.name
+        is_foreign = read_owner(connection, webhook) not in (None, collection.name)
         if is_foreign or not discard_hook(connection, webhook):
             raise LookupError(f"{collection.name!r} has no webhook {webhook!r:.100}")
 
@@ -152,14 +154,14 @@ def settle(
 
 def rename(connection: Connection, name: str, new: str) -> None:
     """Move the webhooks of a collection to its new name."""
-    for hook in list_hooks(connection, name):
-        put_hook(connection, replace(hook, collection=new))
+    for webhook in list_owned(connection, name):
+        rename_owner(connection, webhook, new)
 
 
 def discard(connection: Connection, name: str) -> None:
     """Forget the webhooks of a collection."""
-    for hook in list_hooks(connection, name):
-        discard_hook(connection, hook.id)
+    for webhook in list_owned(connection, name):
+        discard_hook(connection, webhook)
 
 
 def transfer(source: Connection, target: Connection) -> None:

@@ -222,7 +222,7 @@ class Rescorer:
         return Estimates(scores, errors)
 
 
-def compile_kernel(score: Score) -> None:
+def compile_kernels(score: Score) -> None:
     """Compile the kernels of a score, or read them from numba's cache."""
     vectors, role = np.ones((1, WIDE), np.float32), SentenceRole.QUERY_IS_SENTENCE
     term = QueryPart(vectors, 1.0)

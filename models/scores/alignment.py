@@ -163,7 +163,7 @@ def phrases(
 
 
 def split_parts(query: Query, links: Sequence[Link]) -> list[list[Link]]:
-    """The links of each part of a query, of which fragments count within the part."""
+    """The links of each part of a query; fragments count within it."""
     starts = list(accumulate(map(len, query.parts), initial=0))
     links_of: list[list[Link]] = [[] for _ in query.parts]
     for link in links:
@@ -203,16 +203,16 @@ def part_phrases(
 
 def phrase(group: Group, group_links: Sequence[Link], region: int | None) -> Phrase:
     """One group's phrase, with its region if it earned a box."""
-    total, whole, known, negated = 0.0, 0.0, False, False
+    total, whole, split, negated = 0.0, 0.0, False, False
     for link in group_links:
         total += link.similarity
         negated = negated or link.negated
         if link.whole is not None:
-            whole, known = whole + link.whole, True
+            whole, split = whole + link.whole, True
     return Phrase(
         group.span,
         total,
-        whole if known else None,
+        whole if split else None,
         region if total < 0 or not negated else None,  # of what is not there, none
         negated,
         group.pairs,

@@ -37,7 +37,10 @@ def unit_sums(vectors: Floats, starts: NDArray[np.int64], width: int) -> Floats:
 def add_fragments(
     vectors: Floats, starts: NDArray[np.int64], width: int, out: NDArray[np.float64]
 ) -> None:
-    """Add the first `width` numbers of fragments (N, D) from `starts` (B,) on to out (B, D)."""
+    """Add fragments (N, D) from `starts` (B,) to out (B, D).
+
+    Their first `width` numbers count.
+    """
     for b in range(len(starts)):
         end = starts[b + 1] if b + 1 < len(starts) else len(vectors)
         for n in range(starts[b], end):

@@ -63,7 +63,7 @@ class WordGroups(tuple[Group, ...]):
         return np.array(heads), np.array([*accumulate(sizes[:-1], initial=0)])
 
     def sum_heads(self, similarity: NDArray[Any]) -> NDArray[Any]:
-        """The similarities (G, R) of groups' content words, of all fragments' (T, R)."""
+        """Sum the similarities (T, R) of groups' content words, (G, R)."""
         heads, starts = self._heads
         sums: NDArray[Any] = np.add.reduceat(similarity[heads], starts, axis=0)
         return sums

@@ -119,7 +119,7 @@ def stack(layers: Iterable[Sequence[Tensor]]) -> Floats:
 
 
 def make_tile(kind: Any, most: int) -> Any:
-    """Make `multiply_tile` for numbers of a kind, HALVES or SINGLES, and `most` tokens."""
+    """Make `multiply_tile` for HALVES or SINGLES, and `most` tokens."""
 
     @intrinsic
     def multiply_tile(  # type: ignore[no-untyped-def]

@@ -82,8 +82,8 @@ def read(preset: str) -> CaptionerPreset:
 
 def parse(preset: str, tables: Mapping[str, Any]) -> CaptionerPreset:  # noqa: ARG001 - as of other parts
     """The preset of a preset's tables."""
-    known = {"model", "objective", "optimizer", "schedule", "continues", *PARTS}
-    refuse_unknown(tables, known, "the preset")
+    names = {"model", "objective", "optimizer", "schedule", "continues", *PARTS}
+    refuse_unknown(tables, names, "the preset")
     options = dict(tables.get("model", {}))
     if "name" not in options:
         raise ValueError(

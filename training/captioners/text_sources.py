@@ -7,6 +7,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 
 from models.text import classes
+from models.whole_files import BROKEN_GZIP
 from training.captioners.vocabulary import caption_words
 from training.data.corpus import Corpus
 
@@ -26,7 +27,7 @@ def read_lines(file: Path) -> list[str]:
     try:
         data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         texts = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
-    except (gzip.BadGzipFile, EOFError, UnicodeDecodeError) as wrong:
+    except (*BROKEN_GZIP, UnicodeDecodeError) as wrong:
         raise ValueError(f"{file} is no text of a sentence a line: {wrong}") from wrong
     texts = [text for text in texts if caption_words(text)]
     if not texts:

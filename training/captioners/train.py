@@ -87,8 +87,10 @@ def claim_folder(
         raise ValueError("the preset goes on with a trained captioner: give one by --start")
     if text and not preset.text:
         raise ValueError("--text is for presets with [text]: leave it out, or choose another")
+    recipe = asdict(preset)
+    del recipe["continues"]  # it only asks for a start, which is a fact itself
     facts = {
-        "recipe": asdict(preset),
+        "recipe": recipe,
         "start": header.fingerprint(place.start) if place.start else None,
         "text": file_digest(text) if text else None,
     }

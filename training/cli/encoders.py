@@ -18,8 +18,8 @@ from training.cli.options import (
     Images,
     Numbers,
     plain_errors,
-    refuse_other_file,
     refuse_state,
+    require_checkpoint_or_folder,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def adopt(
         typer.Option(
             help="The checkpoint to write, or its folder.",
             show_default="NAME.safetensors",
-            callback=refuse_other_file,
+            callback=require_checkpoint_or_folder,
         ),
     ] = None,
     regions: Annotated[

@@ -74,7 +74,7 @@ def refuse_other_ending(value: Path | None) -> Path | None:
     return value
 
 
-def refuse_other_file(value: Path | None) -> Path | None:
+def require_checkpoint_or_folder(value: Path | None) -> Path | None:
     """Refuse a file without the ending .safetensors; a folder is taken."""
     return value if value and value.is_dir() else refuse_other_ending(value)
 
@@ -158,11 +158,13 @@ def refuse_crowded(workers: int, device: str) -> None:
     """Raise ValueError for several workers without a GPU each."""
     import torch
 
-    gpus = torch.cuda.device_count() if device == "cuda" else 1
+    count = torch.cuda.device_count()
+    gpus = count if device == "cuda" else 1
     if device != "cpu" and 0 < gpus < workers:  # an absent device is refused later
+        all_gpus = "--device cuda, " if workers <= count else ""
         raise ValueError(
             f"--workers {workers} needs a GPU for each, and --device {device} has {gpus}: use "
-            f"--workers {gpus}, or --device cpu"
+            f"{all_gpus}--workers {gpus}, or --device cpu"
         )
 
 

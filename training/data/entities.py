@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from models.types import Box, Span
+from models.whole_files import BROKEN_GZIP
 from training.data.digests import digest
 
 FILES = ("entities.json.gz", "entities.json")
@@ -74,7 +74,7 @@ def read_rows(file: Path) -> dict[str, dict[str, Any]]:
     content = file.read_bytes()
     try:
         rows = json.loads(gzip.decompress(content) if file.suffix == ".gz" else content)
-    except (ValueError, EOFError, gzip.BadGzipFile, zlib.error) as broken:
+    except (ValueError, *BROKEN_GZIP) as broken:
         raise ValueError(f"{file} is not JSON ({broken}): give {LAYOUT}") from broken
     if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         raise ValueError(f"{file} holds no true boxes: give {LAYOUT}")

@@ -29,6 +29,7 @@ from thinc.api import use_ops
 from models import shipped
 from models.text.parsing import parser
 from models.text.words import minilm_folder, minilm_tokenizer
+from models.whole_files import BROKEN_GZIP
 
 CONFIG = Path(__file__).parent.parent / "presets/parser.cfg"
 NO_OVERRIDES: Mapping[str, Any] = {}
@@ -60,7 +61,7 @@ def read(path: Path) -> Iterator[Tree]:
             for block in file.read().strip().split("\n\n"):
                 rows = [row.split("\t") for row in block.splitlines() if not row.startswith("#")]
                 yield make_tree([row for row in rows if row[0].isdigit()])
-    except (ValueError, EOFError, gzip.BadGzipFile) as wrong:
+    except (ValueError, *BROKEN_GZIP) as wrong:
         raise ValueError(f"{path} is no CoNLL-U file: {wrong}") from wrong
 
 

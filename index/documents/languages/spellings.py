@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from unicodedata import normalize
 
 ISE = r"(?<=\w{4})%s(?=e[sdr]?$|ing$|ation|ers$)"  # "organise", and not "rise"
 OUR = r"(?<=\w{3})%s(?=$|s$|ed$|ing$|ful|less|ite)"  # "colour"
@@ -36,6 +37,7 @@ PATTERNS = tuple(
 
 
 UMLAUT = re.compile(r"([aou])e")
+WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
 def variants(word: str) -> Iterator[str]:
@@ -49,8 +51,17 @@ def variants(word: str) -> Iterator[str]:
             yield word[: match.start()] + "".join(match.groups()) + other + word[match.end() :]
 
 
+def write_out_umlauts(text: str) -> str:
+    """Write two letters for each German umlaut.
+
+    >>> write_out_umlauts("Käse, Müsli")
+    'Kaese, Muesli'
+    """
+    return normalize("NFC", text).translate(WRITTEN_OUT)
+
+
 def spell(text: str) -> Iterator[str]:
-    """List a text as it is, then with one letter for each German umlaut.
+    """Yield a text as it is, then with one letter an umlaut.
 
     >>> [*spell("kaese rund")], [*spell("rund")]
     (['kaese rund', 'kase rund'], ['rund'])

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from app.access.door import Quotas
 from app.access.key_file import add_key
 from app.access.keys import make_key
+from app.access.quotas import Quotas
 from app.engine.engine import Engine
 from app.http.errors import TooManyRequests
 from app.main import create_app

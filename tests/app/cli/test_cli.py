@@ -338,6 +338,8 @@ def test_a_description_shows_its_support_and_its_regions(
     assert picture.read_text().startswith("<svg")
     code, said = command("describe", photo, "--count", 5, "--beam", 3)
     assert (code, "count: a beam of 3 gives at most as many captions" in said) == (1, True)
+    code, said = command("describe", photo, "--count", 9)
+    assert (code, "set a beam of at least 9" in said) == (1, True)
     code, said = command("describe", photo, "--seed", 1)
     assert (code, "send a temperature as well" in said) == (1, True)
     describing.models.region_captioner = None

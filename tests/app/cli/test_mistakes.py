@@ -52,11 +52,14 @@ def test_a_misspelt_setting_is_refused_with_the_nearest(
     name: str, nearest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "x")
-    expected = f"error: {name.upper()} is no setting; did you mean {nearest}?"
+    expected = f"error: {name.upper()} is no setting; did you mean {nearest}? Rename or remove it."
     assert run("collections", "list") == (1, expected)
 
 
-@pytest.mark.parametrize("name", ["SERVICE_HOST", "PORT_8000_TCP", "SERVICE_PORT", "KEY", "URL"])
+@pytest.mark.parametrize(
+    "name",
+    ["SERVICE_HOST", "PORT_8000_TCP", "DATABASE_HOST", "DATABASE_URL", "API_KEY", "SERVER", "URL"],
+)
 def test_other_names_of_the_prefix_are_warned_of(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,8 @@ def test_a_captioner_of_whole_photos_is_refused_as_one_of_regions(engine: Engine
     [
         ({"beam": 0}, "beam"),
         ({"beam": 21}, "beam"),
-        ({"beam": 2, "count": 3}, "count: a beam of 2 gives at most as many captions"),
+        ({"beam": 2, "count": 3}, "count: a beam of 2 gives at most as many captions; set a beam "),
+        ({"count": 9}, "a beam of 7 gives at most as many captions; set a beam of at least 9"),
         ({"temperature": 0}, "temperature"),
         ({"temperature": 1e-39, "seed": 1}, "temperature"),  # of which no chances are left
         ({"temperature": 11}, "temperature"),

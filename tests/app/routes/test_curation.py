@@ -81,6 +81,12 @@ def test_pins_are_used_for_umlauts_in_either_spelling(
     assert ids(search(shop, pinned)) == ["rug"]
 
 
+def test_pins_are_for_no_other_words(shop: TestClient) -> None:
+    shop.put("/collections/shop/pins", json={"pins": [{"text": "pot", "ids": ["rug"]}]})
+    assert ids(search(shop, "poet")) == []
+    assert ids(search(shop, "pot")) == ["rug"]
+
+
 def test_emoji_of_pins_and_synonyms_are_read_as_those_of_searches(shop: TestClient) -> None:
     shop.put("/collections/shop/pins", json={"pins": [{"text": "red 🐱", "ids": ["rug"]}]})
     assert ids(search(shop, "red 🐱"))[0] == ids(search(shop, "red cat"))[0] == "rug"

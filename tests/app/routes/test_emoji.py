@@ -23,8 +23,8 @@ from tests.app.routes.test_search import Png
         ("👍🏽", "thumbs up"),
         ("👩🏽‍🚒", "woman firefighter"),
         ("👨‍👩‍👧", "family"),
-        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "flag of England flag of France"),
-        ("🇫🇷🇫🇷 cup", "flag of France cup"),
+        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "England France"),
+        ("🇫🇷🇫🇷 cup", "France cup"),
         ("🏴‍☠️ 🏴 🏳️‍🌈", "pirate flag black flag rainbow flag"),
         ("⛄", "snowman"),
         ("✔️ washable", "washable"),
@@ -72,8 +72,23 @@ def test_a_search_by_an_emoji_answers_as_its_name_does(client: TestClient, png: 
         assert answer["hits"] == ask(path, "red cat")["hits"]
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("🇫🇷", "flag of France"),
+        ("🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇫🇷", "flag of England flag of France"),
+        ("🇮🇹 flag", "Italy flag"),
+        ("made in 🇮🇹", "made in Italy"),
+        ("🐶", "dog"),
+    ],
+)
+def test_flags_alone_are_flags_where_photos_are_searched(text: str, named: str) -> None:
+    assert name_emoji(text, flags=True) == named
+
+
 def test_a_flag_finds_products_of_its_country(client: TestClient) -> None:
-    for name, title in {"oil": "Olive oil of Italy", "tea": "Tea of Japan"}.items():
+    titles = {"oil": "Olive oil of Italy", "tea": "Tea of Japan", "pole": "Flag pole"}
+    for name, title in titles.items():
         client.put(f"/items/{name}", json={"metadata": {"title": title}, "sentences": [title]})
     answer = client.post("/search/products", json={"text": "🇮🇹"}).json()
     assert [hit["id"] for hit in answer["hits"]] == ["oil"]

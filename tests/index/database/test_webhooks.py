@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -96,6 +97,45 @@ def test_a_damaged_webhook_is_removed_with_its_deliveries(
         webhooks.remove(here.writer, home, HOOK.id)
     webhooks.add(here.writer, home, HOOK)
     assert claimed(here, 10.0) is None
+
+
+def test_a_webhook_of_a_newer_version_is_removed_from_its_own_collection_alone(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, there = shared
+    other = here.names.make("other", fingerprint="f", dimension=2, score="sum_of_max")
+    row = {"id": "h", "collection": "shop", "address": "https://shop.example/a"}
+    with here.writer.begin() as connection:
+        setting_rows.put(connection, HOOKS + HOOK.id, json.dumps(row))
+    with pytest.raises(LookupError, match="'other' has no webhook 'h'"):
+        webhooks.remove(there.writer, other, HOOK.id)
+    here.names.rename("shop", "store")
+    with here.reader.begin() as connection:
+        stored = setting_rows.read(connection, HOOKS + HOOK.id)
+    assert stored == json.dumps(row | {"collection": "store"})
+    webhooks.remove(there.writer, there.names.find("store"), HOOK.id)
+
+
+def test_a_dropped_collection_takes_its_damaged_webhooks_along(
+    shared: tuple[Catalog, Catalog], home: Collection
+) -> None:
+    here, _ = shared
+    with here.writer.begin() as connection:
+        setting_rows.put(connection, HOOKS + HOOK.id, '{"collection": "shop"}')
+    here.names.drop("shop")
+    with here.reader.begin() as connection:
+        assert setting_rows.read(connection, HOOKS + HOOK.id) is None
+
+
+@pytest.mark.parametrize("damaged", ['{"id": "h"', "[]", "{}", '{"collection": 7}'])
+def test_a_webhook_without_a_legible_collection_is_removed_from_any(
+    shared: tuple[Catalog, Catalog], home: Collection, damaged: str
+) -> None:
+    here, _ = shared
+    other = here.names.make("other", fingerprint="f", dimension=2, score="sum_of_max")
+    with here.writer.begin() as connection:
+        setting_rows.put(connection, HOOKS + HOOK.id, damaged)
+    webhooks.remove(here.writer, other, HOOK.id)
 
 
 def test_the_oldest_of_too_many_is_given_up_and_counted(

@@ -10,7 +10,7 @@ import pytest
 
 from index.search import query as query_parts
 from index.search.query import QueryPart, SentenceRole
-from index.search.rescorer import Coded, Rescorer, compile_kernel
+from index.search.rescorer import Coded, Rescorer, compile_kernels
 from index.segments import rows
 from models.machine_code import compile_loop, has
 from models.scores import avx2, avx512, byte_dots, half_dots
@@ -27,7 +27,7 @@ def test_every_search_finds_its_kernel_compiled(
     kernel = compile_loop(score.kernel.py_func)  # type: ignore[attr-defined]
     monkeypatch.setattr(type(score), "kernel", staticmethod(kernel))
     native = native_products(monkeypatch)
-    compile_kernel(score)
+    compile_kernels(score)
     compiled = [loop.signatures[:] for loop in native]
     assert [len(signatures) for signatures in compiled] == [
         has(*byte_dots.VNNI),

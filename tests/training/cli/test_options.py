@@ -18,8 +18,8 @@ from training.cli.options import (
     refuse_absent,
     refuse_crowded,
     refuse_other_ending,
-    refuse_other_file,
     refuse_state,
+    require_checkpoint_or_folder,
 )
 
 
@@ -103,15 +103,18 @@ def test_every_command_names_the_model_of_a_run(command, options):
     assert "run/matcher.safetensors" in output
 
 
-@pytest.mark.parametrize(("device", "workers", "fitting"), [("cuda", 3, 2), ("cuda:1", 2, 1)])
-def test_more_workers_than_gpus_are_refused_at_once(device, workers, fitting, monkeypatch):
+@pytest.mark.parametrize(
+    ("device", "workers", "fitting", "remedy"),
+    [("cuda", 3, 2, ""), ("cuda:1", 3, 1, ""), ("cuda:1", 2, 1, "--device cuda, ")],
+)
+def test_more_workers_than_gpus_are_refused_at_once(device, workers, fitting, remedy, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     refuse_crowded(fitting, device)
     refuse_crowded(8, "cpu")
     options = ("--data", "none", "--device", device, "--workers", workers)
     output = tessera("train", "scenes", *options, code=1)
     expected = f"--workers {workers} needs a GPU for each, and --device {device} has {fitting}: use"
-    assert f"error: {expected} --workers {fitting}, or --device cpu" in output
+    assert f"error: {expected} {remedy}--workers {fitting}, or --device cpu" in output
 
 
 def test_no_part_of_a_help_text_is_taken_for_markup():
@@ -143,7 +146,7 @@ def test_a_checkpoint_is_written_with_its_ending_alone(command, options, tmp_pat
 
 
 def test_a_folder_is_taken_where_the_checkpoint_is_named(tmp_path):
-    assert refuse_other_file(tmp_path) == tmp_path
+    assert require_checkpoint_or_folder(tmp_path) == tmp_path
     assert refuse_other_ending(None) is None
     with pytest.raises(typer.BadParameter):
         refuse_other_ending(tmp_path)

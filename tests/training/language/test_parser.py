@@ -1,3 +1,4 @@
+import gzip
 import random
 
 import pytest
@@ -105,3 +106,13 @@ def test_a_file_of_another_format_is_named(tmp_path, content):
     (tmp_path / "a.conllu").write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.conllu is no CoNLL-U file"):
         list(read(tmp_path / "a.conllu"))
+
+
+EMPTY = gzip.compress(b"", mtime=0)
+
+
+@pytest.mark.parametrize("content", [b"a dog\n", EMPTY[:-1], EMPTY[:10] + b"\xff" * 9])
+def test_a_damaged_gzip_is_named(tmp_path, content):
+    (tmp_path / "a.conllu.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.conllu\.gz is no CoNLL-U file"):
+        list(read(tmp_path / "a.conllu.gz"))

@@ -108,10 +108,10 @@ def test_one_that_diverges_does_not_stop_the_others(short, preset, few, place, p
 def test_earlier_epochs_tell_how_long_the_rest_takes(short, few, place):
     earlier = {"preset": {"name": "cells"}, "epochs": [{"seconds": 60}, {"seconds": 40}]}
     captioner = {"recipe": {}, "epochs": [{"seconds": 9}]}
-    known = measure_paces([earlier, captioner, {"bleu": [60, 40, 26, 17]}])
-    assert known == {"cells": 50}
+    paces = measure_paces([earlier, captioner, {"bleu": [60, 40, 26, 17]}])
+    assert paces == {"cells": 50}
     trainings = plan([short], few, place, seeds=3)
-    assert estimate(trainings, known) == reproduce.Estimate(300, ())
+    assert estimate(trainings, paces) == reproduce.Estimate(300, ())
     assert estimate(trainings, {}) == reproduce.Estimate(0, ("cells",))
 
 

@@ -24,7 +24,7 @@ VAL = [example("1", "a dog runs on grass"), example("2", "a cat sits here")]
 
 
 def test_captions_as_their_references_score_all_that_there_is():
-    captions = [GeneratedCaption(one.sentences[0], {}) for one in VAL]
+    captions = [GeneratedCaption(photo.sentences[0], {}) for photo in VAL]
     measured = descriptions(captions, VAL)
     assert measured.bleu == (100, 100, 100, 100)
     assert measured.rouge == 100
@@ -49,7 +49,7 @@ def test_what_is_not_installed_is_none():
 
 def test_missing_data_are_named_with_their_installation(monkeypatch, tmp_path):
     monkeypatch.setattr(measure, "WordNet", lambda: WordNet(tmp_path))
-    captions = [GeneratedCaption(one.sentences[0], {}) for one in VAL]
+    captions = [GeneratedCaption(photo.sentences[0], {}) for photo in VAL]
     measured = descriptions(captions, VAL)
     meteor, nouns = list_missing(measured)
     assert meteor == "METEOR not measured: install it"
