@@ -41,6 +41,6 @@ VOLUME /data
 EXPOSE 8000
 # At the port and with the certificate of the environment: options of the command line are not known here.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
-  CMD ["python", "-m", "app.http.probe"]
+  CMD ["python", "-m", "tessera_search.app.http.probe"]
 ENTRYPOINT ["tessera"]
 CMD ["serve"]

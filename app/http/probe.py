@@ -1,4 +1,4 @@
-"""The probe of a container's health check: `python -m app.http.probe`."""
+"""The probe of a container's health check, which runs it as a module of the wheel."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -69,6 +70,20 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
     return ran.stdout
 
 
+def probe(python: Path, folder: Path) -> tuple[int, str]:
+    """Run the image's health check; its exit status and errors."""
+    (check,) = re.findall(r"^  CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    probed = subprocess.run(  # noqa: S603 - our own command
+        [python, *json.loads(check)[1:]],
+        cwd=folder,
+        env={"HOME": str(folder), "TESSERA_PORT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return probed.returncode, probed.stderr
+
+
 @pytest.mark.system
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -106,3 +121,4 @@ def test_the_wheel_works_in_a_process_with_other_packages_of_the_rooms_names(
     script = OTHERS.replace("PHOTO", json.dumps(str(PHOTO)))
     answers = run(python, "-c", script, folder=folder, **kernels)
     assert answers.splitlines() == ["['stored']", "['cup']"]
+    assert probe(python, folder) == (1, "")  # no service is at the port
