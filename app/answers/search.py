@@ -239,15 +239,17 @@ def note_unknown(
     if not filtered and not missed:
         return []
     name, catalog = search.collection, engine.catalog
-    known = engine.read(name, catalog.keys)
+    all_keys = engine.read(name, catalog.keys)
     notes = note_unknown_keys(
-        dict.fromkeys(filtered), known, lambda key: engine.read(name, catalog.example, key)
+        dict.fromkeys(filtered), all_keys, lambda key: engine.read(name, catalog.example, key)
     )
-    notes += note_unknown_keys((key for key in dict.fromkeys(missed) if key not in filtered), known)
+    notes += note_unknown_keys(
+        (key for key in dict.fromkeys(missed) if key not in filtered), all_keys
+    )
     if hits:
         return notes
     return notes + note_unknown_values(
-        search.filter, known, lambda key, most: engine.read(name, catalog.values, key, most)
+        search.filter, all_keys, lambda key, most: engine.read(name, catalog.values, key, most)
     )
 
 

@@ -135,9 +135,9 @@ def _note_uncounted(engine: Engine, answer: ImageHits) -> Iterator[str]:
 
     for facet in answer.facets:
         if not facet.values:
-            known = engine.read(answer.collection, engine.catalog.keys)
+            keys = engine.read(answer.collection, engine.catalog.keys)
             none = [f"None of these photos has {facet.key!r:.100} in its metadata."]
-            yield from note_unknown_keys([facet.key], known, example) or none
+            yield from note_unknown_keys([facet.key], keys, example) or none
 
 
 def _make_photo_table(hits: Sequence[ImageHit]) -> Table:

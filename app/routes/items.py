@@ -89,7 +89,7 @@ async def put_item(
     if upload.images and sent.image_url is not None:
         raise ValueError("send an image or an image_url, not both; further ones are images")
     # A collection that is dropped while photos are looked at is not made again.
-    known = await lanes.writes.run(engine.knows, sent.collection)
+    exists = await lanes.writes.run(engine.knows, sent.collection)
     named = list[bytes]()
     with upload.lane.place(upload.caller):
         if sent.image_url is not None or sent.images:
@@ -97,7 +97,7 @@ async def put_item(
         draft, entry = await upload.lane.run(embed_photos, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
-        engine.write, sent.collection, store, create=not known
+        engine.write, sent.collection, store, create=not exists
     )
     response.status_code = 200 if replaced else 201
     response.headers["ETag"] = etag(home, revision)

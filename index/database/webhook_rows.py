@@ -70,7 +70,7 @@ def list_hooks(
     hooks = [hook for hook in _read_hooks(connection) if name in (None, hook.collection)]
     if lock:
         # In one order, and before their deliveries: or two changes could wait for each other.
-        locked = [read_hook(connection, one) for one in sorted(hook.id for hook in hooks)]
+        locked = [read_hook(connection, webhook) for webhook in sorted(hook.id for hook in hooks)]
         hooks = [hook for hook in locked if hook is not None]
     return sorted(hooks, key=lambda hook: (hook.created, hook.id))
 

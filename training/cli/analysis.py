@@ -128,10 +128,10 @@ def evaluate(
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
         searches = bool(field or queries)
         corpus = (catalogue if searches or unwritten else folders).read(data, images)
-        given = corpus.split(split)
-        new = learned.leave_out(given, loaded.facts) if split != "train" else given
-        if len(new) < len(given):
-            console.print(learned.describe(len(given), len(new)), soft_wrap=True)
+        of_split = corpus.split(split)
+        new = learned.leave_out(of_split, loaded.facts) if split != "train" else of_split
+        if len(new) < len(of_split):
+            console.print(learned.describe(len(of_split), len(new)), soft_wrap=True)
         examples, part = analysis.sample(new, split, limit)
         truth = entities.read(boxes_file) if (boxes_file := find_boxes(data, boxes)) else {}
         exam = analysis.Exam(
