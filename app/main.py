@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 
-from app import __version__
+from app import __version__, memory
 from app.access.door import Door
 from app.agents import endpoint
 from app.engine.engine import Engine
@@ -68,7 +68,6 @@ from app.webhooks.posting import Poster
 # What scripts of other origins may read of an answer, besides what all may.
 READABLE = ("ETag", "Location", "Retry-After", "Content-Range", REQUEST_ID)
 STREAMS = frozenset({("POST", "/items")})  # whose bodies may go on for hours
-YOUNG = 10_000  # new objects until a look for garbage among them: a search makes thousands
 
 logger = logging.getLogger("tessera")
 
@@ -182,9 +181,8 @@ def _serving(settings: Settings) -> Engine:
 
 
 def warm_up(engine: Engine) -> None:
-    """Load the rest, while searches are answered already; they stop for 0.3 s once."""
+    """Load the rest, while searches are answered already."""
     engine.models.warm_up()
     # What is loaded now stays: to look through it for garbage would stop searches for 0.3 s.
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
+    memory.collect_seldom()

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from app import memory
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
@@ -23,6 +25,7 @@ def import_torch(device: str) -> None:
     torch preloads every installed CUDA, and FAISS's package for GPUs brings another version: 214 MB
     (decision 0021).
     """
+    memory.collect_seldom()
     if "torch" in sys.modules:
         return
     if device != "cpu":

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
@@ -38,6 +42,63 @@ class Checkpoint:
     facts: dict[str, Any]  # a record of the training: data, seed, metrics
     calibration: Calibration | None = None
     captions: CaptionCalibration | None = None
+
+    @property
+    def of_regions(self) -> bool:
+        """Return whether it is a captioner of regions."""
+        return bool(self.model.of_regions)
+
+
+class DeferredCheckpoint:
+    """A checkpoint with its weights unread until its model is used.
+
+    Errors are those of `load`; of weights that do not fit they come with the model. The file may
+    be replaced meanwhile: its weights are those of the start.
+    """
+
+    captions: CaptionCalibration | None
+
+    def __init__(self, path: Path, device: str = "cpu") -> None:
+        described = header.read(path)
+        self._file: Any = safe_open(path, framework="pt")
+        self._device = device
+        self._reading = Lock()
+        with explain_version(path):
+            self.kind, self.name = described["kind"], described["name"]
+            self.facts: dict[str, Any] = described["facts"]
+            self._module = registry.find(self.kind, self.name)
+            self._config = self._module.Config(**described["config"])
+            measured = described.get("captions")
+            self.captions = CaptionCalibration(**measured) if measured else None
+        self.fingerprint = header.fingerprint(path)
+
+    @property
+    def of_regions(self) -> bool:
+        """Return whether it is a captioner of regions."""
+        return bool(self._module.Model.of_regions)
+
+    @property
+    def model(self) -> Any:
+        """The model, read once for all threads."""
+        with self._reading:
+            return self._model
+
+    @cached_property
+    def _model(self) -> nn.Module:
+        names = [key for key in self._file.keys() if not key.startswith(CALIBRATION)]  # noqa: SIM118 - no dict
+        with torch.inference_mode(False):  # whatever the first caller is doing
+            model: nn.Module = self._module.Model(self._config)
+            restore(model, {key: self._file.get_tensor(key) for key in names})
+            return move(model.eval(), self._device)
+
+
+@contextmanager
+def explain_version(path: Path) -> Iterator[None]:
+    """Raise ValueError for a description with other entries."""
+    try:
+        yield
+    except (KeyError, TypeError) as unknown:
+        raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
 
 
 def collect_weights(model: nn.Module) -> dict[str, Tensor]:
@@ -160,22 +221,20 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
     Raises LookupError for a missing file or model, ValueError for a file that is no checkpoint
     of this Tessera.
     """
-    state, described = read(path)
-    try:
-        kind, name, facts = described["kind"], described["name"], described["facts"]
-        module = registry.find(kind, name)
-        config = module.Config(**described["config"])
-        calibration = calibration_of(state, described)
+    deferred = DeferredCheckpoint(path, device)
+    with explain_version(path):
+        calibration = calibration_of(*read(path, CALIBRATION))
         if calibration and (presence := presence_next_to(path)):
             calibration = replace(calibration, presence=presence)
-        measured = described.get("captions")
-        captions = CaptionCalibration(**measured) if measured else None
-    except (KeyError, TypeError) as unknown:
-        raise ValueError(f"{path} comes from another version of Tessera: {unknown}") from unknown
-    model = module.Model(config)
-    restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
-    model = move(model.eval(), device)
-    return Checkpoint(kind, name, model, header.fingerprint(path), facts, calibration, captions)
+    return Checkpoint(
+        deferred.kind,
+        deferred.name,
+        deferred.model,
+        deferred.fingerprint,
+        deferred.facts,
+        calibration,
+        deferred.captions,
+    )
 
 
 def move(model: nn.Module, device: str) -> nn.Module:
@@ -188,11 +247,15 @@ def move(model: nn.Module, device: str) -> nn.Module:
     return model.to(device)
 
 
-def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """A checkpoint's tensors and its description; errors are those of `load`."""
+def read(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """A checkpoint's tensors of a prefix, and its description.
+
+    Errors are those of `load`.
+    """
     described = header.read(path)
     with safe_open(path, framework="pt") as file:
-        return {key: file.get_tensor(key) for key in file.keys()}, described  # noqa: SIM118 - no dict
+        keys = [key for key in file.keys() if key.startswith(prefix)]  # noqa: SIM118 - no dict
+        return {key: file.get_tensor(key) for key in keys}, described
 
 
 def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calibration | None:

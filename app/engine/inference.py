@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from app.settings import Settings
 from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
-from models.checkpoint import Checkpoint
+from models.checkpoint import Checkpoint, DeferredCheckpoint
 from models.registry import Captioner, Grounder, Matcher
 from models.scores import alignment
 from models.scores.presence import Presence
@@ -35,6 +36,7 @@ REMEMBERED = 500  # queries, of up to 50 KB each
 REMEMBERED_LENGTH = 100  # characters: what is longer is hardly asked twice
 
 
+Loadable = Checkpoint | DeferredCheckpoint
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
 
 
@@ -54,16 +56,19 @@ class Alignment:
 
 
 class Models:
-    """The loaded matcher, and captioners and a grounder where there are; for many threads."""
+    """The loaded matcher, and captioners and a grounder where there are; for many threads.
+
+    All but the matcher are loaded when they are first asked for.
+    """
 
     def __init__(
         self,
         matcher: Checkpoint,
-        captioner: Checkpoint | None = None,
-        grounder: Checkpoint | None = None,
-        region_captioner: Checkpoint | None = None,
+        captioner: Loadable | None = None,
+        grounder: Loadable | None = None,
+        region_captioner: Loadable | None = None,
     ) -> None:
-        self.checkpoints = {
+        self.checkpoints: dict[str, Loadable | None] = {
             "matcher": matcher,
             "captioner": captioner,
             "region_captioner": region_captioner,
@@ -71,16 +76,13 @@ class Models:
         }
         self.fingerprint, self.name = matcher.fingerprint, matcher.name
         self.matcher: Matcher = matcher.model
-        self.captioner: Captioner | None = captioner.model if captioner else None
-        self.region_captioner: Captioner | None = (
-            region_captioner.model if region_captioner else None
-        )
-        if region_captioner and not region_captioner.model.of_regions:
+        self._sharing = Lock()
+        self._captioners: list[Captioner] = []  # with the matcher's sight where it is equal
+        if region_captioner and not region_captioner.of_regions:
             raise ValueError(
                 f"the captioner {region_captioner.name} describes whole photos alone: set "
                 "TESSERA_REGION_CAPTIONER to one that was trained with the preset regions"
             )
-        self.grounder: Grounder | None = grounder.model if grounder else None
         self.calibration = matcher.calibration
         self.words = matcher.calibration.words if matcher.calibration else frozenset[str]()
         # The probability below which a hit counts as weak; None without a calibration.
@@ -88,7 +90,6 @@ class Models:
         captions = captioner.captions if captioner else None
         # Measured with another matcher it says nothing.
         self.calibrated = captions if captions and captions.matcher == matcher.fingerprint else None
-        share_sight(self.matcher.sight, self.captioner, self.region_captioner)
         # The next page of an answer, and what many people type, is embedded once.
         self._embed = partial(query_drafts.of_several, self.matcher, known=self.words)
         self._remembered = lru_cache(maxsize=REMEMBERED)(self._embed)
@@ -121,13 +122,44 @@ class Models:
     ) -> Models:
         """Load checkpoints; only the matcher must be there."""
         optional = [
-            checkpoint.load(path, device) if path and path.is_file() else None
+            DeferredCheckpoint(path, device) if path and path.is_file() else None
             for path in (captioner, grounder, region_captioner)
         ]
         loaded = checkpoint.load(matcher, device)
         # At once: the same text has the same vectors in all processes, at any time.
         quicken(loaded.model)
         return cls(loaded, *optional)
+
+    @cached_property
+    def captioner(self) -> Captioner | None:
+        """The captioner of photos, if there is one."""
+        return self._load_captioner("captioner")
+
+    @cached_property
+    def region_captioner(self) -> Captioner | None:
+        """The captioner of regions, if there is one."""
+        return self._load_captioner("region_captioner")
+
+    @cached_property
+    def grounder(self) -> Grounder | None:
+        """The grounder, if there is one."""
+        grounder: Grounder | None = self._load_model("grounder")
+        return grounder
+
+    def _load_captioner(self, name: str) -> Captioner | None:
+        captioner: Captioner | None = self._load_model(name)
+        with self._sharing:
+            if captioner is not None and captioner not in self._captioners:
+                share_sight(self.matcher.sight, *self._captioners, captioner)
+                self._captioners.append(captioner)
+        return captioner
+
+    def _load_model(self, name: str) -> Any:
+        chosen = self.checkpoints[name]
+        try:
+            return chosen and chosen.model
+        except ValueError as unfit:  # no mistake of the caller who asks first
+            raise RuntimeError(f"the {name.replace('_', ' ')} cannot be loaded: {unfit}") from unfit
 
     def warm_up(self) -> None:
         """Load what the first query would wait for: spaCy, words, and the pages of weights."""

@@ -25,6 +25,7 @@ from app.access.door import PUBLIC, EngineDep, require_role
 from app.answers import system as index_answers
 from app.engine import health
 from app.engine.engine import Engine
+from app.engine.inference import Loadable
 from app.http.errors import Unavailable
 from app.http.openapi import OF_BODY, OF_COLLECTION, BodyRoute, Responses, problems
 from app.http.readiness import Readiness
@@ -41,7 +42,6 @@ from app.schemas.system import (
 )
 from app.telemetry.metrics import gather, is_shared
 from index.database.errors import Busy
-from models.checkpoint import Checkpoint
 
 
 def exposition(engine: Engine | None) -> bytes:
@@ -169,6 +169,6 @@ async def audit(
         return await lanes.batches.run(index_answers.audit, engine, request)
 
 
-def _model(loaded: Checkpoint | None) -> ModelOut | None:
+def _model(loaded: Loadable | None) -> ModelOut | None:
     """A loaded model's name and fingerprint."""
     return ModelOut(name=loaded.name, fingerprint=loaded.fingerprint) if loaded else None

@@ -70,8 +70,6 @@ class MultimodalRNN(Language):
     the recurrent one (section 3.3).
     """
 
-    of_regions = True
-
     def __init__(self, config: Config, channels: int) -> None:
         super().__init__()
         V = len(config.words) + FIRST_WORD
@@ -119,6 +117,8 @@ class MultimodalRNN(Language):
 
 class Model(LanguageCaptioner):
     """The shipped matcher's last view, and a language over its rows."""
+
+    of_regions = True
 
     def __init__(self, config: Config) -> None:
         sight = ViewSight(config.views, config.proposals)

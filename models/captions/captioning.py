@@ -29,8 +29,6 @@ BATCH = 16  # photos whose captions are searched for at once
 class Language(nn.Module, ABC):
     """p(next word | words so far, photo), the trained part of a captioner."""
 
-    of_regions = False  # whether the features (1, C) of one region are enough
-
     def begin(self, counts: Tensor) -> None:
         """Take the counts of words (V,) in train, before the first step."""
 
@@ -67,6 +65,7 @@ class LanguageCaptioner(nn.Module):
     """A frozen sight and a language to describe its features: a registry.Captioner."""
 
     stored_in_half = ("language.",)
+    of_regions = False  # whether the features (1, C) of one region are enough
 
     def __init__(self, config: Any, sight: Sight, language: Language) -> None:
         """Take a config with the vocabulary `words` and the limits of captions.
@@ -82,11 +81,6 @@ class LanguageCaptioner(nn.Module):
         super().train(mode)
         self.sight.eval()
         return self
-
-    @property
-    def of_regions(self) -> bool:
-        """Return whether a region's features (1, C) alone are enough for a caption."""
-        return self.language.of_regions
 
     @property
     def device(self) -> torch.device:

@@ -125,6 +125,30 @@ def test_weights_that_do_not_fit_are_named(rewritten, change, said):
         checkpoint.load(rewritten(change_state=change))
 
 
+def test_a_deferred_checkpoint_has_the_weights_of_its_start(rewritten):
+    path = rewritten(lambda state: state.update({BIAS: torch.ones(8)}), facts={"seed": 7})
+    deferred = checkpoint.DeferredCheckpoint(path)
+    path.unlink()
+    rewritten(lambda state: state.update({BIAS: torch.zeros(8)}))
+    assert (deferred.kind, deferred.name, deferred.facts) == ("matchers", "dvsa", {"seed": 7})
+    assert deferred.fingerprint != header.fingerprint(path)
+    with torch.inference_mode():
+        model = deferred.model
+    assert model is deferred.model
+    assert not model.training
+    bias = model.state_dict()[BIAS]
+    assert bias.tolist() == [1.0] * 8
+    assert not bias.is_inference()
+
+
+def test_deferred_weights_that_do_not_fit_are_named_with_the_model(rewritten):
+    deferred = checkpoint.DeferredCheckpoint(rewritten(lambda state: state.pop(BIAS)))
+    with pytest.raises(ValueError, match=r"lacks \['text.words.enter.bias'\]"):
+        _ = deferred.model
+    with pytest.raises(ValueError, match="another version of Tessera"):
+        checkpoint.DeferredCheckpoint(rewritten(config={"width": 3}))
+
+
 def test_an_unchanged_file_loads_ready_to_answer(rewritten):
     loaded = checkpoint.load(rewritten(facts={"seed": 7}))
     assert (loaded.kind, loaded.name, loaded.facts) == ("matchers", "dvsa", {"seed": 7})
