@@ -15,6 +15,8 @@ def read(path: Path) -> dict[str, Any]:
 
     Raises LookupError for a missing file, ValueError for a file that is no checkpoint.
     """
+    if path.is_dir():
+        raise LookupError(f"{path} is a folder: name a checkpoint, {_name_inside(path)}")
     if not path.is_file():
         raise LookupError(f"no checkpoint at {path}; `tessera models` lists the ones that ship")
     try:
@@ -25,6 +27,12 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise ValueError(f"{path} holds tensors but no Tessera description; train it with tessera")
     return described
+
+
+def _name_inside(folder: Path) -> str:
+    """Name the newest checkpoint in a folder, or an example."""
+    inside = sorted(folder.glob("*.safetensors"), key=lambda file: file.stat().st_mtime)
+    return f"such as {inside[-1]}" if inside else "a file that ends in .safetensors"
 
 
 def fingerprint(path: Path) -> str:

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import dataclass, replace
 
 import pytest
@@ -51,6 +52,17 @@ def rewritten(small_matcher, tmp_path):
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
     with pytest.raises(LookupError, match=r"no checkpoint at .*gone"):
         checkpoint.load(tmp_path / "gone.safetensors")
+
+
+def test_a_folder_is_said_to_be_one_with_its_newest_checkpoint(small_matcher, tmp_path):
+    with pytest.raises(LookupError, match=r"is a folder: name a checkpoint, a file that ends in"):
+        checkpoint.load(tmp_path)
+    for at, name in enumerate(("newest", "older")):
+        file = tmp_path / f"{name}.safetensors"
+        file.write_bytes(small_matcher.read_bytes())
+        os.utime(file, (1_000 - at, 1_000 - at))
+    with pytest.raises(LookupError, match=r"is a folder: name a checkpoint, such as .*newest\.s"):
+        header.read(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\xff" * 100])

@@ -69,7 +69,11 @@ def publish(results: Path, page: Path, added: Iterable[Path] = ()) -> None:
     ValueError for an unusable file or line, before anything is written; LookupError without any
     measurement.
     """
-    new = {measurements.name_of(file): read_usable(file) for file in added}
+    new: dict[str, Any] = {}
+    for file in added:
+        if (name := measurements.name_of(file)) in new:
+            raise ValueError(f"{file}: another file is named {name}, too; rename one of them")
+        new[name] = read_usable(file)
     stored = read(results)
     if not stored | new:
         raise LookupError(f"{results} holds no measurement: --add {measurements.ADDED}")

@@ -199,6 +199,16 @@ def test_an_unusable_file_is_refused_before_anything_is_written(
     assert not (tmp_path / "results.md").exists()
 
 
+def test_two_added_files_of_one_name_are_refused(results, tmp_path):
+    before = results.read_bytes()
+    files = [
+        write(tmp_path / folder / "bow-1" / "run.json", a_run(1, 3, 2, "bow")) for folder in "ab"
+    ]
+    with pytest.raises(ValueError, match=r"b/bow-1/run\.json: another file is named bow-1, too"):
+        report.publish(results, tmp_path / "results.md", files)
+    assert results.read_bytes() == before
+
+
 def test_a_file_that_is_no_json_is_named(results, tmp_path):
     picture = tmp_path / "a.jpg"
     picture.write_bytes(b"\xff\xd8\xff")
