@@ -73,15 +73,15 @@ class Settings(LimitSettings, UserSettings):
     )
     captioner: Path | None = Field(
         default=shipped.CAPTIONER,
-        description="Checkpoint that writes captions; none if the file is absent.",
+        description="Checkpoint that writes captions, or `none`.",
     )
     region_captioner: Path | None = Field(
         default=shipped.REGION_CAPTIONER,
-        description="Checkpoint that writes captions of regions; none if the file is absent.",
+        description="Checkpoint that writes captions of regions, or `none`.",
     )
     grounder: Path | None = Field(
         default=shipped.GROUNDER,
-        description="Checkpoint that finds phrases in photos; none if the file is absent.",
+        description="Checkpoint that finds phrases in photos, or `none`.",
     )
     parser: str | None = Field(
         default=None,

@@ -40,6 +40,16 @@ Loadable = Checkpoint | DeferredCheckpoint
 Asked = str | Iterable[tuple[str, float]]  # a text, or phrases with weights
 
 
+def open_optional(name: str, path: Path | None, device: str) -> DeferredCheckpoint | None:
+    """Open a checkpoint where there is one; a missing file not called none is warned of."""
+    if path is not None and path.is_file():
+        return DeferredCheckpoint(path, device)
+    if path is not None and path.name != "none":
+        spoken, setting = name.replace("_", " "), f"TESSERA_{name.upper()}"
+        log.warning("there is no %s: %s names no file, %s", spoken, setting, path)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """One photo and one text: which region answers which words, and what that gives."""
@@ -121,14 +131,16 @@ class Models:
         device: str = "cpu",
     ) -> Models:
         """Load checkpoints; only the matcher must be there."""
-        optional = [
-            DeferredCheckpoint(path, device) if path and path.is_file() else None
-            for path in (captioner, grounder, region_captioner)
-        ]
+        chosen = {
+            "captioner": captioner,
+            "grounder": grounder,
+            "region_captioner": region_captioner,
+        }
+        optional = {name: open_optional(name, path, device) for name, path in chosen.items()}
         loaded = checkpoint.load(matcher, device)
         # At once: the same text has the same vectors in all processes, at any time.
         quicken(loaded.model)
-        return cls(loaded, *optional)
+        return cls(loaded, **optional)
 
     @cached_property
     def captioner(self) -> Captioner | None:

@@ -34,6 +34,17 @@ def test_what_nobody_asks_for_is_not_loaded(small_matcher: Path) -> None:
     assert models.grounder is models.checkpoints["grounder"].model
 
 
+def test_a_missing_file_is_warned_of_unless_it_is_called_none(
+    small_matcher: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    models = Models.load(small_matcher, Path("none"), tmp_path / "gone", tmp_path)
+    assert (models.captioner, models.grounder, models.region_captioner) == (None, None, None)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"there is no grounder: TESSERA_GROUNDER names no file, {tmp_path / 'gone'}",
+        f"there is no region captioner: TESSERA_REGION_CAPTIONER names no file, {tmp_path}",
+    ]
+
+
 def test_captioners_of_whole_photos_are_refused_for_regions_at_once(small_matcher: Path) -> None:
     with pytest.raises(ValueError, match="attentive describes whole photos alone"):
         Models.load(small_matcher, region_captioner=shipped.CAPTIONER)
