@@ -134,27 +134,42 @@ def make_tile(kind: Any, most: int) -> Any:
         """
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            many, block, first, step, count, out, out_step, *later = arguments
-            after = builder.append_basic_block("multiplied")
-            choice = builder.switch(many, after)
-            for tokens in range(1, most + 1):
-                case = builder.append_basic_block("tokens")
-                choice.add_case(LONG(tokens), case)
-                builder.position_at_end(case)
-                sums = write_loop(builder, kind, block, [first, step, count], tokens, later)
-                for at, total in enumerate(sums):
-                    number, vector = divmod(at, VECTORS)
-                    row = builder.add(out, builder.mul(out_step, LONG(number)))
-                    builder.store(
-                        total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4
-                    )
-                builder.branch(after)
-            builder.position_at_end(after)
+            builder.call(define_tile(builder.module, kind, most), arguments)
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 9), generate
 
     return multiply_tile
+
+
+def define_tile(module: Any, kind: Any, most: int) -> Any:
+    """The function of `multiply_tile` in a module.
+
+    All its calls share it: a copy for each of them would take seconds more to compile.
+    """
+    signature = ir.FunctionType(ir.VoidType(), [LONG] * 9)
+    function = cgutils.get_or_insert_function(module, signature, f"multiply_tile_{kind.element}")
+    if not function.is_declaration:
+        return function
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    many, block, first, step, count, out, out_step, *later = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    after = builder.append_basic_block("multiplied")
+    choice = builder.switch(many, after)
+    for tokens in range(1, most + 1):
+        case = builder.append_basic_block("tokens")
+        choice.add_case(LONG(tokens), case)
+        builder.position_at_end(case)
+        sums = write_loop(builder, kind, block, [first, step, count], tokens, later)
+        for at, total in enumerate(sums):
+            number, vector = divmod(at, VECTORS)
+            row = builder.add(out, builder.mul(out_step, LONG(number)))
+            builder.store(total, pointer(builder, SINGLES, row, 4 * LANES * vector), align=4)
+        builder.branch(after)
+    builder.position_at_end(after)
+    builder.ret_void()
+    return function
 
 
 def write_loop(
@@ -368,20 +383,26 @@ def pass_layers(
     W = biases.shape[1] - 5 * H
     parts, context = np.empty((N, 3 * H), np.float32), np.empty((N, H), np.float32)
     widened, added = np.empty((N, W), np.float32), np.empty((N, H), np.float32)
-    mixing, widening, narrowing, following = (
-        3 * H * H,
-        4 * H * H,
-        H * (4 * H + W),
-        H * (4 * H + 2 * W),
-    )
+    start = 0  # of the next map's weights
     for layer in range(len(biases)):
-        layer_weights = weights[following * layer :]
-        biased, norm = biases[layer], norms[layer]
-        multiply(states, layer_weights, biased[: 3 * H], parts)
-        attend(parts, ends, heads, context)
-        multiply(context, layer_weights[mixing:], biased[3 * H : 4 * H], added)
-        add_and_normalize(states, added, norm[:H], norm[H : 2 * H])
-        multiply(states, layer_weights[widening:], biased[4 * H : 4 * H + W], widened)
-        gelu(widened)
-        multiply(widened, layer_weights[narrowing:], biased[4 * H + W :], added)
-        add_and_normalize(states, added, norm[2 * H : 3 * H], norm[3 * H :])
+        norm, first = norms[layer], 0
+        # One call of `multiply` for four maps: each would be compiled anew.
+        for step in range(4):
+            if step == 0:
+                source, target = states, parts
+            elif step == 1:
+                source, target = context, added
+            elif step == 2:
+                source, target = states, widened
+            else:
+                source, target = widened, added
+            end = first + target.shape[1]
+            multiply(source, weights[start:], biases[layer, first:end], target)
+            start, first = start + source.shape[1] * target.shape[1], end
+            if step == 0:
+                attend(parts, ends, heads, context)
+            elif step == 2:
+                gelu(widened)
+            else:
+                at = H * step
+                add_and_normalize(states, added, norm[at - H : at], norm[at : at + H])
