@@ -73,9 +73,15 @@ logger = logging.getLogger("tessera")
 
 
 def create_app(
-    settings: Settings | None = None, engine: Engine | None = None, door: Door | None = None
+    settings: Settings | None = None,
+    engine: Engine | None = None,
+    door: Door | None = None,
+    *,
+    load_first: bool = False,
 ) -> FastAPI:
     """Make the application; without an engine it loads one in the background.
+
+    With `load_first` it loads the engine before it takes requests.
 
     Without a door, the settings say who is let in: ValueError if they let in too many. ValueError
     for a misspelt name of a setting in the environment.
@@ -95,6 +101,7 @@ def create_app(
         telemetry={"auto_configure": True, "metrics": False, "logs": False},
     )
     app.state.settings, app.state.engine, app.state.failure = settings, engine, None
+    app.state.load_first = load_first
     app.state.door = door or Door.of(settings)
     app.state.fetch = choose_fetch(settings)
     # Threads of their own: readiness and metrics never wait for others.
@@ -151,6 +158,8 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     loading = asyncio.create_task(_load(app)) if app.state.engine is None else None
+    if loading is not None and app.state.load_first:
+        await asyncio.wait([loading])
     if app.state.settings.webhooks != "none":
         app.state.deliverer.start()
     yield

@@ -37,11 +37,14 @@ def import_torch(device: str) -> None:
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """See app.main.create_app, for a new process."""
+    """See app.main.create_app, for one of several processes.
+
+    While it loads, the others get the requests.
+    """
     import_torch(settings.device)
     from app import main
 
-    return main.create_app(settings)
+    return main.create_app(settings, load_first=True)
 
 
 @contextmanager

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from weakref import finalize
 
 import torch
 from safetensors import safe_open
+from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -53,16 +57,17 @@ class DeferredCheckpoint:
     """A checkpoint with its weights unread until its model is used.
 
     Errors are those of `load`; of weights that do not fit they come with the model. The file may
-    be replaced meanwhile: its weights are those of the start.
+    be deleted or replaced meanwhile; if other bytes were written to it, the model is refused.
     """
 
     captions: CaptionCalibration | None
 
     def __init__(self, path: Path, device: str = "cpu") -> None:
         described = header.read(path)
-        self._file: Any = safe_open(path, framework="pt")
-        self._device = device
-        self._reading = Lock()
+        self._path, self._device, self._reading = path, device, Lock()
+        self._file = os.open(path, os.O_RDONLY)  # no mapping, which would show later changes
+        self._close = finalize(self, os.close, self._file)
+        self._digest = sha256(self._read()).digest()
         with explain_version(path):
             self.kind, self.name = described["kind"], described["name"]
             self.facts: dict[str, Any] = described["facts"]
@@ -85,11 +90,22 @@ class DeferredCheckpoint:
 
     @cached_property
     def _model(self) -> nn.Module:
-        names = [key for key in self._file.keys() if not key.startswith(CALIBRATION)]  # noqa: SIM118 - no dict
+        content = self._read()
+        if sha256(content).digest() != self._digest:
+            raise ValueError(f"{self._path} was changed after the start: start again")
+        state = from_bytes(content)
         with torch.inference_mode(False):  # whatever the first caller is doing
             model: nn.Module = self._module.Model(self._config)
-            restore(model, {key: self._file.get_tensor(key) for key in names})
-            return move(model.eval(), self._device)
+            restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
+            model = move(model.eval(), self._device)
+        self._close()
+        return model
+
+    def _read(self) -> bytes:
+        """Read the file of the start, wherever its name leads now."""
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            file.seek(0)
+            return file.read()
 
 
 @contextmanager
@@ -323,6 +339,8 @@ def restore(model: nn.Module, state: dict[str, Tensor]) -> None:
     for key, shape in shapes.items():
         if state[key].shape != shape:
             raise ValueError(f"{key} is {[*state[key].shape]}; the model wants {[*shape]}")
+        if not state[key].isfinite().all():
+            raise ValueError(f"{key} has numbers that are not finite: the file is damaged")
     with torch.no_grad():
         model.load_state_dict(
             {k: v.float() if v.is_floating_point() else v for k, v in state.items()}, strict=False

@@ -83,6 +83,8 @@ def describe(
             from app.drawing.explanations import draw_caption
 
             out.write_bytes(draw_caption(photo.pixels, described.best, media_type))
+    if not described.captions:
+        typer.echo("No sentence is well formed; try a larger --beam.")
     for caption in described.captions:
         _print_caption(caption, models.unsure_below)
     if regions:

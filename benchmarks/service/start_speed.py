@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
@@ -74,6 +75,12 @@ def service(data: Path) -> StartCost:
         looked = memory(child.pid)
         time.sleep(lanes.REST + 1)
         return StartCost(used, wall, resident, searched, looked, memory(child.pid))
+
+
+def first_service(data: Path) -> StartCost:
+    """The start of a service without compiled kernels."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, NUMBA_CACHE_DIR=folder):
+        return service(data)
 
 
 @contextmanager
@@ -146,6 +153,7 @@ def main() -> None:
             "tessera --help": lambda: command("--help"),
             "tessera serve --port abc": lambda: command("serve", "--port", "abc"),
             "tessera serve, ready": lambda: service(data),
+            "tessera serve, kernels compiled": lambda: first_service(data),
         }
         for name, measure in measures.items():
             numbers = median(measure, options.times)

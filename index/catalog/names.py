@@ -257,8 +257,8 @@ def _check_model(collection: Collection, name: str, fingerprint: str) -> Collect
     if collection.fingerprint != fingerprint:
         raise ModelMismatch(
             f"collection {name!r} was made by model {collection.fingerprint}, and the model at "
-            f"hand is {fingerprint}: `tessera index --reembed` re-embeds the collection, or "
-            "choose the model that made it"
+            f"hand is {fingerprint}: `tessera index --reembed --collection {name}` re-embeds it, "
+            "or choose the model that made it"
         )
     return collection
 

@@ -55,6 +55,14 @@ def test_engine_is_loaded_in_the_background(settings: Settings, small_matcher: P
     assert answer["limits"]["upload_pixels"] == 10**6
 
 
+def test_a_worker_takes_requests_once_its_engine_is_loaded(
+    settings: Settings, small_matcher: Path
+) -> None:
+    chosen = {"matcher": small_matcher, "captioner": None, "grounder": None}
+    with TestClient(create_app(settings.model_copy(update=chosen), load_first=True)) as client:
+        assert client.get("/readyz").status_code == 200
+
+
 def test_garbage_is_looked_for_in_what_is_new_and_seldom(engine: Engine) -> None:
     thresholds = gc.get_threshold()
     gc.unfreeze()

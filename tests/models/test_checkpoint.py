@@ -130,11 +130,22 @@ def test_an_unknown_model_is_refused_with_the_ones_there_are(rewritten, changes,
         (lambda state: state.pop(BIAS), r"lacks \['text.words.enter.bias'\]"),
         (lambda state: state.update(more=torch.zeros(1)), r"has \['more'\]"),
         (lambda state: state.update({BIAS: torch.zeros(3)}), r"\[3\].*wants \[8\]"),
+        (lambda state: state[BIAS].fill_(torch.nan), r"enter.bias has numbers that are not finite"),
     ],
 )
 def test_weights_that_do_not_fit_are_named(rewritten, change, said):
     with pytest.raises(ValueError, match=said):
         checkpoint.load(rewritten(change_state=change))
+
+
+def test_a_deferred_checkpoint_refuses_bytes_written_after_the_start(rewritten):
+    path = rewritten()
+    deferred, unchanged = checkpoint.DeferredCheckpoint(path), path.read_bytes()
+    path.write_bytes(unchanged[:-100] + bytes(100))
+    with pytest.raises(ValueError, match="was changed after the start: start again"):
+        _ = deferred.model
+    path.write_bytes(unchanged)
+    assert deferred.model is deferred.model
 
 
 def test_a_deferred_checkpoint_has_the_weights_of_its_start(rewritten):

@@ -17,6 +17,7 @@ from index.catalog.edits import Change, patch
 from index.catalog.facets import facets_of
 from index.catalog.pictures import PictureLost
 from index.catalog.read_rows import Values, picture_rows, select_items
+from index.catalog.restating import Restatement, restate
 from index.conditions import compose
 from index.database.checksums import checksums_of
 from index.database.tables import bags, facets, items
@@ -25,6 +26,7 @@ from index.metadata import read_metadata
 from index.progress import Progress
 
 BATCH = 200  # items that are read in one transaction
+UNREAD = "unread"  # the stamp of an item whose file has to be read again: no file has it
 Facets = set[tuple[str, str]]
 
 
@@ -76,6 +78,24 @@ class Flatten:
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
+@dataclass(frozen=True, slots=True)
+class ForgetStamp:
+    """Lets the next import of an item's file store it again, unless the item has changed."""
+
+    catalog: Catalog
+    collection: Collection
+    item: Row[Any]
+
+    def __call__(self) -> None:
+        """Store it under a new revision, with a stamp that no file has."""
+        item = self.catalog.get_many(self.collection, [self.item.id]).get(self.item.id)
+        if item is None or item.revision != self.item.revision or item.source is None:
+            return
+        _, space, noted = (item.stamp or "").partition(" ")
+        forgotten = Restatement(item, item.source, f"{UNREAD}{space}{noted}", item.metadata)
+        restate(self.catalog, self.collection, [forgotten], self.collection.name)
+
+
 def check_items(
     catalog: Catalog, collection: Collection, progress: Progress
 ) -> Iterator[CheckFinding]:
@@ -102,9 +122,20 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            yield CheckFinding(
-                "pictures", subject, f"its {label} is missing or damaged; put it again"
-            )
+            yield _explain_lost(catalog, collection, item, f"its {label} is missing or damaged")
+
+
+def _explain_lost(
+    catalog: Catalog, collection: Collection, item: Row[Any], problem: str
+) -> CheckFinding:
+    """Tell how a lost picture is stored again: by its file, or by who put it."""
+    subject = name_subject(collection, item.id)
+    if not item.source or not item.stamp:
+        return CheckFinding("pictures", subject, f"{problem}; put it again")
+    if item.stamp.partition(" ")[0] == UNREAD:
+        return CheckFinding("pictures", subject, f"{problem}; import {item.source} again")
+    advice = f"{problem}; after the repair, import {item.source} again"
+    return CheckFinding("pictures", subject, advice, ForgetStamp(catalog, collection, item))
 
 
 def _check_metadata(

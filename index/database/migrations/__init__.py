@@ -84,7 +84,8 @@ def refusal(version: str) -> str:
         )
     return (
         f"the tables of the catalog have version {version}, which a newer version of Tessera made; "
-        f"this one knows {newest()} at most: use the newer one, or a backup from before"
+        f"this one knows {newest()} at most: use the newer one, or "
+        "restore a snapshot from before into a new folder, `tessera restore FILE --data NEW`"
     )
 
 

@@ -17,6 +17,7 @@ import snowballstemmer
 from index.documents.characters import LONGEST_WORD, fold
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.function_words import FUNCTION_WORDS, WITHOUT
+from index.documents.languages.plurals import take_singular
 from index.documents.languages.word_language import WordLanguage
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ JOINING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv"})
 FORMATS = regex.compile(r"\p{Cf}|\u0640")
 DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
 # Snowball takes a further ending off what it has made: "çantalar", "çanta", "ça".
-REPEATED = frozenset({"tr"})
+REPEATED = frozenset({"el", "hu", "nl", "tr"})
 MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
 # Letters of a word that may be misspelt: no list says which shorter ones are right.
 LEAST_CORRECTED = 5
@@ -90,8 +91,8 @@ def _stem(code: str, folded: str) -> str:
     """The plain stem of a folded word; numbers and long words stay."""
     if code not in NAMES or len(folded) > LONGEST_WORD or any(map(str.isdigit, folded)):
         return fold(folded)
-    take_off = _stemmer(NAMES[code])
-    stemmed = _take_off_all(folded, take_off) if code in REPEATED else take_off(folded)
+    take_off, word = _stemmer(NAMES[code]), take_singular(code, folded)
+    stemmed = _take_off_all(word, take_off) if code in REPEATED else take_off(word)
     return fold(stemmed) or fold(folded)
 
 

@@ -125,5 +125,5 @@ def test_a_folder_that_holds_a_run_is_refused_by_workers_as_by_one(
 ) -> None:
     place = RunPlace(tmp_path, cache)
     run.train(replace(preset, name="held"), few, place)
-    with pytest.raises(ValueError, match="holds a run: resume it or choose another folder"):
+    with pytest.raises(ValueError, match="holds a run: go on with it by --resume"):
         workers.launch(2, trained, replace(preset, name="held"), few, place)

@@ -13,6 +13,7 @@ from index.backup.checks.everything import check
 from index.backup.checks.finding import CheckFinding
 from index.backup.snapshots import STAGING
 from index.catalog.pictures import name_of
+from index.catalog.restating import Restatement, restate
 from index.database import curation, deleted_photos, setting_rows, webhooks
 from index.database.deleted_photos import DeletedPhoto
 from index.database.tables import bags, changes, collections, facets, items, retired, settings
@@ -189,6 +190,24 @@ def test_lost_and_damaged_pictures_are_told_by_item(filled, folder):
         ("pictures", f"default/{item}", problem) for item in ("item 1", "item 2")
     ]
     assert all(one.repair is None for one in findings(filled, folder))
+
+
+def test_lost_pictures_of_imported_files_are_read_again_by_the_next_import(
+    filled, folder, collection
+):
+    entry = filled.get_many(collection, ["item 1"])["item 1"]
+    imported = Restatement(entry, "/photos/1.jpg", "12-34 rating=2e03a7", entry.metadata)
+    assert restate(filled, collection, [imported], "default") == [True]
+    filled.pictures.delete([name_of(b"1")])
+    (finding,) = findings(filled, folder)
+    problem = "its picture is missing or damaged; "
+    assert finding.problem == problem + "after the repair, import /photos/1.jpg again"
+    finding.repair()
+    assert filled.stamps(collection, ["/photos/1.jpg"]) == {"/photos/1.jpg": "unread rating=2e03a7"}
+    (told,) = findings(filled, folder)
+    assert (told.problem, told.repair) == (problem + "import /photos/1.jpg again", None)
+    finding.repair()  # of an item that has changed since
+    assert len(findings(filled, folder)) == 1
 
 
 def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
