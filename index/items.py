@@ -14,6 +14,7 @@ from models.types import Box, FragmentBag, Span
 
 LONGEST_ID = 1_024  # bytes: PostgreSQL indexes up to 2,704, and addresses take three for one
 LONGEST_NAME = 200  # characters of a collection's name
+UNREAD = "unread"  # ends the state in a stamp whose file has to be read again: no file has it
 MOST_PHOTOS = 50  # of an item
 MOST_SENTENCES = 1_000  # of an item
 MOST_KEYS = 1_000  # at the top of an item's metadata: each is a column and a field to search
@@ -107,6 +108,22 @@ class PhotoInfo:
     width: int
     height: int
     digest: str
+
+
+def forget_state(stamp: str) -> str:
+    """Make a stamp of a file to be read again; its size and its notes stay.
+
+    >>> forget_state("12-34+5-6 rating=2e03a7")
+    '12-unread rating=2e03a7'
+    """
+    state, space, noted = stamp.partition(" ")
+    size, _, _ = state.partition("-")
+    return f"{size}-{UNREAD}{space}{noted}" if size.isdecimal() else f"{UNREAD}{space}{noted}"
+
+
+def is_unread(stamp: str | None) -> bool:
+    """Return whether a stamp is one of `forget_state`."""
+    return stamp is not None and stamp.partition(" ")[0].endswith(UNREAD)
 
 
 @dataclass(frozen=True, slots=True)

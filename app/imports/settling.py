@@ -12,7 +12,7 @@ from app.imports.folders.moves import Moves, split_stamp
 from app.imports.sources import ImportOutcome, ItemSource, is_gone, same_but_for_metadata
 from app.telemetry.requests import stage
 from index.catalog.restating import Restatement, restate
-from index.items import Collection, Item
+from index.items import Collection, Item, is_unread
 
 DELETED = "photos with the content of deleted ones, which `tessera index deleted` lists"
 PORTION = 2**24  # bytes of texts that are on their way together
@@ -107,10 +107,10 @@ class _Settling:
 def _move(source: ItemSource, item: Item) -> Restatement | None:
     """Return the change of an item by a move.
 
-    None if others of its files changed.
+    None if others of its files changed, or all have to be read again.
     """
     state, space, noted = (item.stamp or "").partition(" ")
-    if split_stamp(state)[1] != split_stamp(source.stamp)[1]:
+    if is_unread(state) or split_stamp(state)[1] != split_stamp(source.stamp)[1]:
         return None
     metadata = {**item.metadata, **source.metadata}
     return Restatement(item, source.place, f"{source.stamp}{space}{noted}", metadata)

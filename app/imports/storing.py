@@ -21,7 +21,7 @@ from app.imports.sources import (
     is_gone,
 )
 from index.catalog.restating import Restatement
-from index.items import Collection, Item, Replaced
+from index.items import Collection, Item, Replaced, is_unread
 
 DECODERS = 2  # threads that decode ahead of the model
 DIRECT = DirectDecoder()
@@ -74,7 +74,10 @@ def store(
     patches = {
         draft.id: Restatement(item, draft.source, draft.stamp, draft.metadata, draft.pictures)
         for draft in drafts
-        if draft.source and (item := stored.get(draft.id)) and _is_alike(draft, item)
+        if draft.source
+        and (item := stored.get(draft.id))
+        and _is_alike(draft, item)
+        and not is_unread(item.stamp)
     }
     patched = dict(patch_items(engine, collection, home, list(patches.values())))
     yield from patched.values()

@@ -21,12 +21,18 @@ from index.catalog.restating import Restatement, restate
 from index.conditions import compose
 from index.database.checksums import checksums_of
 from index.database.tables import bags, facets, items
-from index.items import Collection, ConditionFailed, Expected, bucket_of
+from index.items import (
+    Collection,
+    ConditionFailed,
+    Expected,
+    bucket_of,
+    forget_state,
+    is_unread,
+)
 from index.metadata import read_metadata
 from index.progress import Progress
 
 BATCH = 200  # items that are read in one transaction
-UNREAD = "unread"  # the stamp of an item whose file has to be read again: no file has it
 Facets = set[tuple[str, str]]
 
 
@@ -89,10 +95,9 @@ class ForgetStamp:
     def __call__(self) -> None:
         """Store it under a new revision, with a stamp that no file has."""
         item = self.catalog.get_many(self.collection, [self.item.id]).get(self.item.id)
-        if item is None or item.revision != self.item.revision or item.source is None:
+        if item is None or item.revision != self.item.revision or not item.source or not item.stamp:
             return
-        _, space, noted = (item.stamp or "").partition(" ")
-        forgotten = Restatement(item, item.source, f"{UNREAD}{space}{noted}", item.metadata)
+        forgotten = Restatement(item, item.source, forget_state(item.stamp), item.metadata)
         restate(self.catalog, self.collection, [forgotten], self.collection.name)
 
 
@@ -132,7 +137,7 @@ def _explain_lost(
     subject = name_subject(collection, item.id)
     if not item.source or not item.stamp:
         return CheckFinding("pictures", subject, f"{problem}; put it again")
-    if item.stamp.partition(" ")[0] == UNREAD:
+    if is_unread(item.stamp):
         return CheckFinding("pictures", subject, f"{problem}; import {item.source} again")
     advice = f"{problem}; after the repair, import {item.source} again"
     return CheckFinding("pictures", subject, advice, ForgetStamp(catalog, collection, item))

@@ -15,6 +15,8 @@ from app.imports.folder import find
 from app.imports.sources import ImportOutcome, ItemSource
 from app.imports.storing import import_sources
 from app.imports.tables import open_table
+from index.backup.checks.items import check_items
+from index.catalog.edits import Change, patch
 from index.items import Item
 
 Png = Callable[..., bytes]
@@ -78,6 +80,31 @@ def test_a_change_of_metadata_embeds_nothing(
     assert item(engine, "1").metadata == {"title": "Boot", "price": 4.5}
     assert (engine.item_bag("default", "1").vectors == before).all()
     assert bring(engine, shop) == {"1": "skipped", "2": "skipped"}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_lost_pictures_are_stored_again_after_the_repair(
+    engine: Engine, shop: Path, tmp_path: Path, png: Png, moved: bool
+) -> None:
+    photo = tmp_path / "photos" / "green.png"
+    photo.parent.mkdir()
+    photo.write_bytes(png("green"))
+    bring(engine, shop, photo.parent)
+    home = engine.open("default")
+    (green,) = {row.id for row in engine.catalog.list_items(home, limit=9)} - {"1", "2"}
+    patch(engine.catalog, home, green, Change({"rating": 5}))
+    for name in list(engine.catalog.pictures.names()):
+        (next(tmp_path.rglob(f"{name}.jpg"))).write_bytes(b"damaged")
+    for finding in list(check_items(engine.catalog, home, lambda *_: None)):
+        assert finding.repair is not None
+        finding.repair()
+    if moved:
+        photo = photo.rename(photo.with_name("lawn.png"))
+    assert {*bring(engine, shop, photo.parent).values()} == {"stored"}
+    assert list(check_items(engine.catalog, home, lambda *_: None)) == []
+    assert item(engine, green).metadata["rating"] == 5
+    assert item(engine, green).source == str(photo)
+    assert {*bring(engine, shop, photo.parent).values()} == {"skipped"}
 
 
 def test_metadata_of_photos_at_an_address_change_without_a_fetch(
