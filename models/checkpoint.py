@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -60,52 +60,80 @@ class DeferredCheckpoint:
     be deleted or replaced meanwhile; if other bytes were written to it, the model is refused.
     """
 
-    captions: CaptionCalibration | None
-
     def __init__(self, path: Path, device: str = "cpu") -> None:
-        described = header.read(path)
         self._path, self._device, self._reading = path, device, Lock()
+        self._failure = ""
         self._file = os.open(path, os.O_RDONLY)  # no mapping, which would show later changes
         self._close = finalize(self, os.close, self._file)
+        self._examined, self.fingerprint = examine(path), header.fingerprint(path)
+        if not os.path.samestat(os.fstat(self._file), path.stat()):
+            raise ValueError(f"{path} was replaced while it was read: start again")
         self._digest = sha256(self._read()).digest()
-        with explain_version(path):
-            self.kind, self.name = described["kind"], described["name"]
-            self.facts: dict[str, Any] = described["facts"]
-            self._module = registry.find(self.kind, self.name)
-            self._config = self._module.Config(**described["config"])
-            measured = described.get("captions")
-            self.captions = CaptionCalibration(**measured) if measured else None
-        self.fingerprint = header.fingerprint(path)
+        self.kind, self.name = self._examined.kind, self._examined.name
+        self.facts, self.captions = self._examined.facts, self._examined.captions
 
     @property
     def of_regions(self) -> bool:
         """Return whether it is a captioner of regions."""
-        return bool(self._module.Model.of_regions)
+        return bool(self._examined.module.Model.of_regions)
 
     @property
     def model(self) -> Any:
-        """The model, read once for all threads."""
+        """The model, read once for all threads; unfit weights fail at once again."""
         with self._reading:
-            return self._model
+            if self._failure:
+                raise ValueError(self._failure)
+            try:
+                return self._model
+            except ValueError as unfit:
+                self._failure = str(unfit)
+                raise
 
     @cached_property
     def _model(self) -> nn.Module:
         content = self._read()
+        self._close()
         if sha256(content).digest() != self._digest:
             raise ValueError(f"{self._path} was changed after the start: start again")
-        state = from_bytes(content)
         with torch.inference_mode(False):  # whatever the first caller is doing
-            model: nn.Module = self._module.Model(self._config)
-            restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
-            model = move(model.eval(), self._device)
-        self._close()
-        return model
+            return self._examined.build(from_bytes(content), self._device)
 
     def _read(self) -> bytes:
         """Read the file of the start, wherever its name leads now."""
         with os.fdopen(os.dup(self._file), "rb") as file:
             file.seek(0)
             return file.read()
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedHeader:
+    """What a checkpoint's header says, for this version of Tessera."""
+
+    kind: str
+    name: str
+    facts: dict[str, Any]
+    captions: CaptionCalibration | None
+    module: Any  # of the registry
+    config: Any
+
+    def build(self, state: Mapping[str, Tensor], device: str) -> nn.Module:
+        """Build the model with its weights; ValueError for others."""
+        model: nn.Module = self.module.Model(self.config)
+        restore(model, {k: v for k, v in state.items() if not k.startswith(CALIBRATION)})
+        return move(model.eval(), device)
+
+
+def examine(path: Path) -> ExaminedHeader:
+    """Examine a checkpoint without its weights; errors are those of `load`."""
+    described = header.read(path)
+    with explain_version(path):
+        kind, name, facts = described["kind"], described["name"], described["facts"]
+        module = registry.find(kind, name)
+        measured = described.get("captions")
+        captions = CaptionCalibration(**measured) if measured else None
+        return ExaminedHeader(
+            kind, name, facts, captions, module, module.Config(**described["config"])
+        )
 
 
 @contextmanager
@@ -237,19 +265,19 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
     Raises LookupError for a missing file or model, ValueError for a file that is no checkpoint
     of this Tessera.
     """
-    deferred = DeferredCheckpoint(path, device)
+    examined, (state, described) = examine(path), read(path)
     with explain_version(path):
-        calibration = calibration_of(*read(path, CALIBRATION))
+        calibration = calibration_of(state, described)
         if calibration and (presence := presence_next_to(path)):
             calibration = replace(calibration, presence=presence)
     return Checkpoint(
-        deferred.kind,
-        deferred.name,
-        deferred.model,
-        deferred.fingerprint,
-        deferred.facts,
+        examined.kind,
+        examined.name,
+        examined.build(state, device),
+        header.fingerprint(path),
+        examined.facts,
         calibration,
-        deferred.captions,
+        examined.captions,
     )
 
 
@@ -263,15 +291,11 @@ def move(model: nn.Module, device: str) -> nn.Module:
     return model.to(device)
 
 
-def read(path: Path, prefix: str = "") -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """A checkpoint's tensors of a prefix, and its description.
-
-    Errors are those of `load`.
-    """
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """A checkpoint's tensors and its description; errors are those of `load`."""
     described = header.read(path)
     with safe_open(path, framework="pt") as file:
-        keys = [key for key in file.keys() if key.startswith(prefix)]  # noqa: SIM118 - no dict
-        return {key: file.get_tensor(key) for key in keys}, described
+        return {key: file.get_tensor(key) for key in file.keys()}, described  # noqa: SIM118 - no dict
 
 
 def calibration_of(state: dict[str, Tensor], described: dict[str, Any]) -> Calibration | None:

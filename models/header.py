@@ -10,6 +10,10 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 
+class UnfitModel(RuntimeError):
+    """A checkpoint's weights do not fit its model, or were changed after the start."""
+
+
 def read(path: Path) -> dict[str, Any]:
     """A checkpoint's description: kind, name, config, facts.
 

@@ -15,6 +15,7 @@ import typer
 from app import torch_import
 from app.unprintable import escape_unprintable
 from models import header
+from models.header import UnfitModel
 
 if TYPE_CHECKING:
     from pydantic_settings import SettingsError
@@ -101,7 +102,7 @@ def plain_errors() -> Iterator[None]:
     """Print the caller's mistakes in a sentence and exit with code 1."""
     try:
         yield
-    except (ValueError, LookupError, OSError) as mistake:
+    except (ValueError, LookupError, OSError, UnfitModel) as mistake:
         logging.getLogger("tessera").debug("refused", exc_info=True)
         lines = map(escape_unprintable, str(mistake).splitlines())  # which may quote a file's name
         typer.echo("error: " + "\n".join(lines), err=True)

@@ -17,6 +17,7 @@ from app.telemetry.requests import stage
 from index.bags import as_stored
 from models import checkpoint
 from models.checkpoint import Checkpoint, DeferredCheckpoint
+from models.header import UnfitModel
 from models.registry import Captioner, Grounder, Matcher
 from models.scores import alignment
 from models.scores.presence import Presence
@@ -171,7 +172,7 @@ class Models:
         try:
             return chosen and chosen.model
         except ValueError as unfit:  # no mistake of the caller who asks first
-            raise RuntimeError(f"the {name.replace('_', ' ')} cannot be loaded: {unfit}") from unfit
+            raise UnfitModel(f"the {name.replace('_', ' ')} cannot be loaded: {unfit}") from unfit
 
     def warm_up(self) -> None:
         """Load what the first query would wait for: spaCy, words, and the pages of weights."""

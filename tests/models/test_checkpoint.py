@@ -142,10 +142,11 @@ def test_a_deferred_checkpoint_refuses_bytes_written_after_the_start(rewritten):
     path = rewritten()
     deferred, unchanged = checkpoint.DeferredCheckpoint(path), path.read_bytes()
     path.write_bytes(unchanged[:-100] + bytes(100))
-    with pytest.raises(ValueError, match="was changed after the start: start again"):
-        _ = deferred.model
-    path.write_bytes(unchanged)
-    assert deferred.model is deferred.model
+    for _ in range(2):  # at once the second time
+        with pytest.raises(ValueError, match="was changed after the start: start again"):
+            _ = deferred.model
+        path.write_bytes(unchanged)
+    assert checkpoint.DeferredCheckpoint(path).model is not None
 
 
 def test_a_deferred_checkpoint_has_the_weights_of_its_start(rewritten):

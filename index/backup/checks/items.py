@@ -86,7 +86,7 @@ class Flatten:
 
 @dataclass(frozen=True, slots=True)
 class ForgetStamp:
-    """Lets the next import of an item's file store it again, unless the item has changed."""
+    """Lets the next import of an item's file store it again."""
 
     catalog: Catalog
     collection: Collection
@@ -95,7 +95,7 @@ class ForgetStamp:
     def __call__(self) -> None:
         """Store it under a new revision, with a stamp that no file has."""
         item = self.catalog.get_many(self.collection, [self.item.id]).get(self.item.id)
-        if item is None or item.revision != self.item.revision or not item.source or not item.stamp:
+        if item is None or not item.source or not item.stamp:
             return
         forgotten = Restatement(item, item.source, forget_state(item.stamp), item.metadata)
         restate(self.catalog, self.collection, [forgotten], self.collection.name)

@@ -14,9 +14,9 @@ import regex
 # Endings behind two letters or more, and what stands instead; the first that fits counts.
 RULES: Mapping[str, Sequence[tuple[str, str]]] = {
     "de": (  # Autos, Pizzas, Kiwis; not kabellos, Glas
-        ("(?<=[^aeiouäöü]o|eo)(?<!lo)s", ""),
-        ("(?<=[^aeiouäöü]a)(?<!gla|gra|ga|tla|da|wa|na)s", ""),
-        ("(?<=[^aeiouäöün]i|bikini|[^aeiouäöü]y)s", ""),
+        ("(?<=[^aeiouäöü]o|eo)(?<!lo|famo|goro|iko)s", ""),
+        ("(?<=[^aeiouäöü]a)(?<!gla|gra|ga|tla|topa|da|wa|na)s", ""),
+        ("(?<=[^aeiouäöün]i|bikini|[^aeiouäöü]y)(?<!präzi)s", ""),
     ),
     "ca": (  # vaques, taronges, pantalons, jaquetes
         ("ques", "ca"),
@@ -25,10 +25,10 @@ RULES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("(?<=^[a-zç]+)ons", "ó"),
         ("(?<=^[a-zç]+)ins", "í"),
         ("(?<=[ae]n)ces", "ça"),
-        ("(?<=[^aeiouqgm])(?<!id|dor)es", "a"),
+        ("(?<=[^aeiouqgm])(?<!id|dor|ct)es", "a"),
     ),
     "es": (  # lápiz has the form of lápices; paredes, sofás, cafés; not compás, inglés
-        ("z", "c"),
+        ("(?<!andalu|aprendi|rapa|capata)z", "c"),
         ("(?<=[aeiou][ljy]|[aeou]r|[eú]d)es", ""),
         ("(?<=champ|men|bamb)[úu]s", "u"),
         ("(?<!comp|jam|tr|adem)ás", "á"),
@@ -38,14 +38,15 @@ RULES: Mapping[str, Sequence[tuple[str, str]]] = {
     "fr": (  # camions, tuyaux, travaux, jeux, vélos, caméras; not confus, gris
         ("its", "it"),
         ("(?<=[ir])ons", "on"),
-        ("(?<=y)aux", "au"),
+        ("(?<=tuy|noy|joy|boy)aux", "au"),
         ("(?<=trav|vitr|cor|[ée]m)aux", "ail"),
         ("(?<=^je|^fe|^lie|^v[oœ]e|cheve|neve|adie|milie|enje)ux", "u"),
-        ("(?<=[^aeiouy]o|[éei]o)s", ""),
-        ("(?<=u)(?<!^pl|^j|confu|inclu|exclu|diffu|obtu|intru|reclu)s", ""),
-        ("(?<=[^aeiou]a)s", ""),
+        ("(?<=[^aeiouy]o|[éei]o)(?<!clo)s", ""),
+        ("(?<=u)(?<!^plu|^ju|[nfr]fu|clu|obtu|ntru|abstru|camu)s", ""),
+        ("(?<=[^aeiou]a)(?<!^ra)s", ""),
         ("(?<=tax|kiw|sk|bikin|sush|spaghett|raviol|confett|étu|etu|am|brocol)is", "i"),
     ),
+    "hu": (("ák", "a"),),  # lámpák
     "pt": (  # colchões, pães, animais, portáteis, papéis, lençóis, azuis, infantis, jardins
         ("[õo]es", "ão"),
         ("(?<!m)[ãa]es", "ão"),

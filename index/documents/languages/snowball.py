@@ -38,7 +38,8 @@ JOINING = frozenset({"da", "de", "et", "fi", "hu", "nl", "no", "sv"})
 FORMATS = regex.compile(r"\p{Cf}|\u0640")
 DOTS = str.maketrans({"I": "ı", "İ": "i"})  # Turkish
 # Snowball takes a further ending off what it has made: "çantalar", "çanta", "ça".
-REPEATED = frozenset({"el", "hu", "nl", "tr"})
+REPEATED = frozenset({"nl", "tr"})
+WHOLE = frozenset({"tr"})  # also the first ending leaves LEAST_STEM letters
 MOST_ENDINGS, LEAST_STEM = 5, 3  # of a word with several
 # Letters of a word that may be misspelt: no list says which shorter ones are right.
 LEAST_CORRECTED = 5
@@ -92,7 +93,8 @@ def _stem(code: str, folded: str) -> str:
     if code not in NAMES or len(folded) > LONGEST_WORD or any(map(str.isdigit, folded)):
         return fold(folded)
     take_off, word = _stemmer(NAMES[code]), take_singular(code, folded)
-    stemmed = _take_off_all(word, take_off) if code in REPEATED else take_off(word)
+    first = folded if code in WHOLE else take_off(word)
+    stemmed = _take_off_all(first, take_off) if code in REPEATED else first
     return fold(stemmed) or fold(folded)
 
 

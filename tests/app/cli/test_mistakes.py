@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from app import __version__
 from app.cli import app
-from app.cli.options import check_audit
+from app.cli.options import check_audit, plain_errors
 from app.engine.engine import read_synonyms
+from models.header import UnfitModel
 
 
 def run(*arguments: object) -> tuple[int, str]:
@@ -99,3 +101,10 @@ def test_files_of_settings_are_named(tmp_path: Path) -> None:
 
 def test_the_version_is_printed() -> None:
     assert run("--version") == (0, f"tessera {__version__}")
+
+
+def test_a_model_that_does_not_fit_is_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), plain_errors():
+        raise UnfitModel("the captioner cannot be loaded: it lacks ['language.out.bias']")
+    said = capsys.readouterr().err
+    assert said == "error: the captioner cannot be loaded: it lacks ['language.out.bias']\n"

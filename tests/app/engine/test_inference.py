@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from app.engine.inference import Models
 from models import checkpoint, header, shipped
+from models.header import UnfitModel
 from models.registry import Generation
 
 
@@ -63,5 +64,5 @@ def test_weights_that_do_not_fit_are_no_mistake_of_the_caller(
 ) -> None:
     models = Models.load(small_matcher, region_captioner=unfit)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"the region captioner cannot be loaded: .*lacks"):
+        with pytest.raises(UnfitModel, match=r"the region captioner cannot be loaded: .*lacks"):
             _ = models.region_captioner
