@@ -79,7 +79,7 @@ class DeferredCheckpoint:
 
     @property
     def model(self) -> Any:
-        """The model, read once for all threads; unfit weights fail at once again."""
+        """The model, read once for all threads; unfit weights are read once."""
         with self._reading:
             if self._failure:
                 raise ValueError(self._failure)
@@ -107,7 +107,7 @@ class DeferredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class ExaminedHeader:
-    """What a checkpoint's header says, for this version of Tessera."""
+    """The description in a checkpoint's header, with its module and config."""
 
     kind: str
     name: str
