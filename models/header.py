@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 
 class UnfitModel(RuntimeError):
-    """A checkpoint's weights do not fit its model, or were changed after the start."""
+    """Weights unfit for their model, or changed after the start."""
 
 
 def read(path: Path) -> dict[str, Any]:
