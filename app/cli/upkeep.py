@@ -180,7 +180,7 @@ def _repair(finding: CheckFinding, repair: bool) -> str:
     if not repair:
         return "with --repair"
     finding.repair()
-    return "done"
+    return finding.left or "done"
 
 
 @contextmanager

@@ -14,13 +14,14 @@ RESTORE = "restore a snapshot"
 class CheckFinding:
     """A problem of stored data.
 
-    The text ends with advice unless there is a `repair`.
+    The text ends with advice unless there is a `repair`; `left` is what is to be done after it.
     """
 
     part: str  # of stored data: database, settings, revisions, items, pictures, segments
     subject: str  # the collection, and perhaps the item
     problem: str
     repair: Callable[[], None] | None = None
+    left: str = ""
 
 
 def name_subject(collection: Collection, item: str | None = None) -> str:

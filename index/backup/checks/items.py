@@ -139,8 +139,8 @@ def _explain_lost(
         return CheckFinding("pictures", subject, f"{problem}; put it again")
     if is_unread(item.stamp):
         return CheckFinding("pictures", subject, f"{problem}; import {item.source} again")
-    advice = f"{problem}; after the repair, import {item.source} again"
-    return CheckFinding("pictures", subject, advice, ForgetStamp(catalog, collection, item))
+    repair = ForgetStamp(catalog, collection, item)
+    return CheckFinding("pictures", subject, problem, repair, f"import {item.source} again")
 
 
 def _check_metadata(

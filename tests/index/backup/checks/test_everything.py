@@ -200,14 +200,14 @@ def test_lost_pictures_of_imported_files_are_read_again_by_the_next_import(
     assert restate(filled, collection, [imported], "default") == [True]
     filled.pictures.delete([name_of(b"1")])
     (finding,) = findings(filled, folder)
-    problem = "its picture is missing or damaged; "
-    assert finding.problem == problem + "after the repair, import /photos/1.jpg again"
+    problem = "its picture is missing or damaged"
+    assert (finding.problem, finding.left) == (problem, "import /photos/1.jpg again")
     finding.repair()
     assert filled.stamps(collection, ["/photos/1.jpg"]) == {
         "/photos/1.jpg": "12-unread rating=2e03a7"
     }
     (told,) = findings(filled, folder)
-    assert (told.problem, told.repair) == (problem + "import /photos/1.jpg again", None)
+    assert (told.problem, told.repair) == (problem + "; import /photos/1.jpg again", None)
     finding.repair()  # of an item that has changed since
     assert len(findings(filled, folder)) == 1
 
