@@ -65,7 +65,8 @@ class DeferredCheckpoint:
         self._failure = ""
         self._file = os.open(path, os.O_RDONLY)  # no mapping, which would show later changes
         self._close = finalize(self, os.close, self._file)
-        self._examined, self.fingerprint = examine(path), header.fingerprint(path)
+        self._examined = examine(path, header.read(path))
+        self.fingerprint = header.fingerprint(path)
         if not os.path.samestat(os.fstat(self._file), path.stat()):
             raise ValueError(f"{path} was replaced while it was read: start again")
         self._digest = sha256(self._read()).digest()
@@ -95,7 +96,7 @@ class DeferredCheckpoint:
         self._close()
         if sha256(content).digest() != self._digest:
             raise ValueError(f"{self._path} was changed after the start: start again")
-        with torch.inference_mode(False):  # whatever the first caller is doing
+        with torch.inference_mode(False):  # which the first caller may be in
             return self._examined.build(from_bytes(content), self._device)
 
     def _read(self) -> bytes:
@@ -123,9 +124,8 @@ class ExaminedHeader:
         return move(model.eval(), device)
 
 
-def examine(path: Path) -> ExaminedHeader:
-    """Examine a checkpoint without its weights; errors are those of `load`."""
-    described = header.read(path)
+def examine(path: Path, described: Mapping[str, Any]) -> ExaminedHeader:
+    """Examine a checkpoint's description; errors are those of `load`."""
     with explain_version(path):
         kind, name, facts = described["kind"], described["name"], described["facts"]
         module = registry.find(kind, name)
@@ -265,7 +265,8 @@ def load(path: Path, device: str = "cpu") -> Checkpoint:
     Raises LookupError for a missing file or model, ValueError for a file that is no checkpoint
     of this Tessera.
     """
-    examined, (state, described) = examine(path), read(path)
+    state, described = read(path)
+    examined = examine(path, described)
     with explain_version(path):
         calibration = calibration_of(state, described)
         if calibration and (presence := presence_next_to(path)):

@@ -386,7 +386,7 @@ def pass_layers(
     start = 0  # of the next map's weights
     for layer in range(len(biases)):
         norm, first = norms[layer], 0
-        # One call of `multiply` for four maps: each would be compiled anew.
+        # One call of `multiply` for four maps: each is compiled by itself.
         for step in range(4):
             if step == 0:
                 source, target = states, parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,21 +85,13 @@ class Flatten:
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetStamp:
-    """Lets the next import of an item's file store it again."""
-
-    catalog: Catalog
-    collection: Collection
-    item: Row[Any]
-
-    def __call__(self) -> None:
-        """Store it under a new revision, with a stamp that no file has."""
-        item = self.catalog.get_many(self.collection, [self.item.id]).get(self.item.id)
-        if item is None or not item.source or not item.stamp:
-            return
-        forgotten = Restatement(item, item.source, forget_state(item.stamp), item.metadata)
-        restate(self.catalog, self.collection, [forgotten], self.collection.name)
+def forget_stamp(catalog: Catalog, collection: Collection, name: str) -> None:
+    """Let the next import of an item's file store it again."""
+    item = catalog.get_many(collection, [name]).get(name)
+    if item is None or not item.source or not item.stamp:
+        return
+    forgotten = Restatement(item, item.source, forget_state(item.stamp), item.metadata)
+    restate(catalog, collection, [forgotten], collection.name)
 
 
 def check_items(
@@ -139,7 +132,7 @@ def _explain_lost(
         return CheckFinding("pictures", subject, f"{problem}; put it again")
     if is_unread(item.stamp):
         return CheckFinding("pictures", subject, f"{problem}; import {item.source} again")
-    repair = ForgetStamp(catalog, collection, item)
+    repair = partial(forget_stamp, catalog, collection, item.id)
     return CheckFinding("pictures", subject, problem, repair, f"import {item.source} again")
 
 

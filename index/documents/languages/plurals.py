@@ -1,7 +1,7 @@
 """Plurals that Snowball leaves apart from their singulars.
 
 The rules are those of light stemmers: for French of Savoy (1999), for Portuguese the first step of
-RSLP (Orengo and Huyck, 2001). They need no accents, as queries often have none. Both numbers of a
+RSLP (Orengo and Huyck, 2001). Most need no accents, as queries often have none. Both numbers of a
 word get one form; it need not be a word.
 """
 

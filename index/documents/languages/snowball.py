@@ -93,7 +93,7 @@ def _stem(code: str, folded: str) -> str:
     if code not in NAMES or len(folded) > LONGEST_WORD or any(map(str.isdigit, folded)):
         return fold(folded)
     take_off, word = _stemmer(NAMES[code]), take_singular(code, folded)
-    first = folded if code in WHOLE else take_off(word)
+    first = word if code in WHOLE else take_off(word)
     stemmed = _take_off_all(first, take_off) if code in REPEATED else first
     return fold(stemmed) or fold(folded)
 
