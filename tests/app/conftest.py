@@ -186,6 +186,8 @@ def watched_page(browser, site, **form) -> Iterator[SimpleNamespace]:
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
     yield opened
+    # An answer that a test edits may still be on its way.
+    opened.unroute_all(behavior="ignoreErrors")
     context.close()
     assert asked
     assert [url for url in asked if not url.startswith((site, f"blob:{site}"))] == []
