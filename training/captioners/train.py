@@ -60,10 +60,11 @@ def train(
     run's folder is next to the checkpoint. ValueError if it holds a run that is not to be resumed,
     or of other options.
     """
-    folder = claim_folder(corpus, place, preset, text, resume)
+    folder = open_folder(corpus, place, preset, text)
     torch.manual_seed(place.seed)
     sentences = text_vectors.gather_sentences(corpus, preset.text, text)
     model = building.build(preset, sentences, place.start).to(place.device)
+    folder.claim(resume)
     folder.restore(model)
     (inputs, examples), (val_inputs, val_examples) = (
         gather_inputs(model, preset, corpus.list_described(split), place, reporter.progress)
@@ -79,10 +80,10 @@ def train(
     return CaptionScores(tuple(validation["bleu"]), validation["length_ratio"], validation["cider"])
 
 
-def claim_folder(
-    corpus: Corpus, place: RunPlace, preset: CaptionerPreset, text: Path | None, resume: bool
+def open_folder(
+    corpus: Corpus, place: RunPlace, preset: CaptionerPreset, text: Path | None
 ) -> RunFolder:
-    """Claim the run's folder; ValueError for a conflict of options."""
+    """Name the run's folder; ValueError for a conflict of options."""
     if (preset.reward or preset.continues) and not place.start:
         raise ValueError("the preset goes on with a trained captioner: give one by --start")
     if text and not preset.text:
@@ -94,9 +95,7 @@ def claim_folder(
         "start": header.fingerprint(place.start) if place.start else None,
         "text": file_digest(text) if text else None,
     }
-    folder = RunFolder.of("captioners", preset.model, corpus, place, facts)
-    folder.claim(resume)
-    return folder
+    return RunFolder.of("captioners", preset.model, corpus, place, facts)
 
 
 def validate_captions(

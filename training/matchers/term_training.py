@@ -16,7 +16,7 @@ from training.evaluation.embedding import encode_inputs
 from training.matchers.frozen import FrozenInputs
 from training.matchers.preset import Preset
 from training.matchers.term_search import TermSearch, term_search
-from training.matchers.terms import learn_terms
+from training.matchers.terms import choose_terms, learn_terms, require_calibration
 from training.runs import workers
 from training.runs.folder import Reporter, RunFolder, RunPlace
 
@@ -41,10 +41,13 @@ def train_terms(
         return folder.best
     if folder.best.is_file():
         raise ValueError(f"{folder.path} holds a run: delete it or choose another --out")
+    train, val = corpus.split("train"), corpus.split("val")
+    # What cannot be learned is refused before photos are embedded and a folder is made.
+    require_calibration(start)
+    choose_terms(train, preset.terms)
     folder.claim(resume)
     began = time.perf_counter()
     frozen = FrozenInputs(start.model, place, preset.schedule.precision, reporter.progress)
-    train, val = corpus.split("train"), corpus.split("val")
     photos, val_photos = (
         frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
     )

@@ -85,20 +85,26 @@ def learn_terms(
     do probabilities of texts without terms and of other photos. ValueError for a checkpoint without
     a calibration.
     """
-    if start.calibration is None:
-        raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
+    calibration = require_calibration(start)
     terms = choose_terms(examples, options)
     matcher = add_terms(start.model, terms)
     assert matcher.terms is not None
     photos = encode_photos(matcher, inputs, progress)
     weights = weights_of(examples, [forms[0] for forms in terms])
     probabilities = learn_photos(matcher.terms, photos.features, weights, folds_of(examples))
-    learn_gate(matcher.terms, photos.wholes, start.calibration.photos)
+    learn_gate(matcher.terms, photos.wholes, calibration.photos)
     term_evidence = evidence(probabilities, matcher.terms.membership(photos.wholes))
     learn_strengths(
-        matcher, start.calibration, ProductPhotos(examples, photos.bags, term_evidence), progress
+        matcher, calibration, ProductPhotos(examples, photos.bags, term_evidence), progress
     )
-    return matcher, extend(start.calibration, matcher)
+    return matcher, extend(calibration, matcher)
+
+
+def require_calibration(start: Checkpoint) -> Calibration:
+    """Return the calibration of a checkpoint to start from; ValueError without one."""
+    if start.calibration is None:
+        raise ValueError("terms need a calibrated start: run `tessera calibrate` on it first")
+    return start.calibration
 
 
 def add_terms(start: TwoTowerMatcher, terms: tuple[tuple[str, ...], ...]) -> TwoTowerMatcher:

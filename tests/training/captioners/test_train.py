@@ -78,6 +78,11 @@ def test_a_reward_needs_a_trained_captioner_and_a_trained_one_needs_no_reward(tm
     first, more = (checkpoint.load(file) for file in (place.out, after.out))
     assert more.facts["start"] == first.fingerprint
     assert more.model.config.words == first.model.config.words
+    refused = replace(preset(2), model="attentive")
+    elsewhere = replace(after, out=tmp_path / "refused.safetensors")
+    with pytest.raises(ValueError, match="goes on with the captioner attentive"):
+        captioning.train(corpus, elsewhere, refused)
+    assert not elsewhere.out.with_suffix(".run").exists()
 
 
 def test_photos_without_sentences_are_left_out(tmp_path):

@@ -137,6 +137,7 @@ def test_an_adopted_encoder_learns_a_catalogue_by_estimated_probabilities(shop, 
     learner, place = parse("shop", TABLES, start=file), RunPlace(tmp_path, cache, start=file)
     with pytest.raises(ValueError, match="terms need a calibrated start"):
         run.train(learner, shop, place)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
     reference.calibrate_once(file, None, silent)
     again = RunPlace(tmp_path / "again", cache, start=file)
     made, before = checkpoint.load(run.train(learner, shop, again)), checkpoint.load(file)
