@@ -41,10 +41,14 @@ Named = Annotated[str, typer.Option(help="A named set of items.")]
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Refuse a missing path; addresses are not looked at."""
+    """Refuse a missing or unreachable path; addresses are not looked at."""
     for path in paths:
-        if "://" not in path and not Path(path).exists():
-            raise typer.BadParameter(f"Path {escape_unprintable(path)!r} does not exist.")
+        shown = repr(escape_unprintable(path))
+        try:
+            if "://" not in path and not Path(path).exists():
+                raise typer.BadParameter(f"Path {shown} does not exist.")
+        except OSError as refused:  # a folder above it may not be entered
+            raise typer.BadParameter(f"Path {shown}: {refused.strerror}.") from refused
 
 
 def settings_for(**options: object) -> Settings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import logging
+import sys
 from collections.abc import Iterable
 from functools import cache, cached_property
 from threading import Lock
@@ -115,6 +116,8 @@ def works() -> bool:
 @cache
 def library() -> Any:
     """The package openvino; LookupError with the way to install it."""
+    # Without it OpenVINO has a stub; with it each import is reported to Google Analytics.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # import's own way
     try:
         import openvino
         import openvino.opset15

@@ -261,6 +261,14 @@ def test_nothing_indexed_is_a_failure_that_says_why(
     assert command("index")[0] == 2
 
 
+def test_a_path_that_cannot_be_looked_at_says_why(
+    command: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, said = command("index", tmp_path / ("long" * 100))
+    assert code == 2
+    assert "File name too long" in " ".join(said.replace("│", "").split())
+
+
 def test_a_table_that_ends_too_soon_is_stored_so_far_and_a_failure(
     command: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
