@@ -40,6 +40,7 @@ def test_photos_are_indexed_and_searched_without_a_word_to_others(
         "LOOKED_UP": str(looked_up),
         "TESSERA_DATA": str(tmp_path / "data"),
         "TESSERA_MATCHER": str(small_matcher),
+        "TESSERA_INFERENCE": "auto",  # with OpenVINO, where it is installed
     }
     for arguments in (("index", "red.png"), ("search", "a red circle")):
         ran = subprocess.run(  # noqa: S603 - our own command
