@@ -122,7 +122,7 @@ def read_items(
     Raises ItemDamaged for a damaged one; with `damaged` it is left out instead, and
     its id is added there.
     """
-    texts = _read_texts(connection, collection, [row.revision for row in rows])
+    texts = read_texts(connection, collection, [row.revision for row in rows])
     shown = picture_rows(connection, collection, list(texts))
     read: list[Item] = []
     for row in rows:
@@ -136,7 +136,7 @@ def read_items(
     return read
 
 
-def _read_texts(
+def read_texts(
     connection: Connection, collection: int, revisions: Sequence[int]
 ) -> dict[int, list[str]]:
     """Read the sentences of items by revision."""

@@ -33,7 +33,8 @@ class ItemDamaged(Damaged):
     def __init__(self, item: str) -> None:
         super().__init__(
             f"item {item!r:.220} is damaged: what the database has of it is not what was stored; "
-            "put it again, or restore a snapshot"
+            "put it again, import its file again after `tessera check --repair`, or restore a "
+            "snapshot"
         )
 
 
@@ -110,6 +111,21 @@ def is_sound_item(
         return bool(stored[:SIZE] == checksum_item(item, pictures, texts, stored[SIZE:]))
     except (TypeError, AttributeError):  # a row whose types are damaged
         return False
+
+
+def restamp(
+    item: Mapping[Any, Any], pictures: Iterable[Mapping[str, Any]], texts: Sequence[str], stamp: str
+) -> bytes | None:
+    """Compute an item's checksums with another stamp.
+
+    Those of its bags stay as they are, so what is damaged stays so.
+    """
+    stored: bytes | None = item["checksums"]
+    pictures = list(pictures)
+    if stored is None or not is_sound_item(item, pictures, texts):
+        return stored
+    bags = stored[SIZE:]
+    return checksum_item({**item, "stamp": stamp}, pictures, texts, bags) + bags
 
 
 def is_sound_bag(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, delete, insert, select
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from index.backup.checks.finding import CheckFinding, name_subject
 from index.bags import unpack_bag, unpack_vectors
@@ -17,10 +17,10 @@ from index.catalog.catalog import Catalog
 from index.catalog.edits import Change, patch
 from index.catalog.facets import facets_of
 from index.catalog.pictures import PictureLost
-from index.catalog.read_rows import Values, picture_rows, select_items
+from index.catalog.read_rows import Values, picture_rows, read_texts, select_items
 from index.catalog.restating import Restatement, restate
 from index.conditions import compose
-from index.database.checksums import checksums_of
+from index.database.checksums import checksums_of, restamp
 from index.database.tables import bags, facets, items
 from index.items import (
     Collection,
@@ -85,6 +85,32 @@ class Flatten:
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Lets the next import of a damaged item's file store it again.
+
+    The row stays, and so does what is damaged of it.
+    """
+
+    catalog: Catalog
+    collection: int
+    revision: int
+
+    def __call__(self) -> None:
+        """Change the stamp in one transaction, if the item still exists."""
+        here = _here(items.c, self.collection, self.revision)
+        with self.catalog.writer.begin() as connection:
+            item = connection.execute(select(items).where(here)).one_or_none()
+            if item is None or not item.stamp:
+                return
+            shown = picture_rows(connection, self.collection, [item.revision])[item.revision]
+            texts = read_texts(connection, self.collection, [item.revision])[item.revision]
+            stamp = forget_state(item.stamp)
+            checksums = restamp(item._asdict(), shown, texts, stamp)
+            changed = {"stamp": stamp, "checksums": checksums}
+            connection.execute(update(items).where(here).values(changed))
+
+
 def forget_stamp(catalog: Catalog, collection: Collection, name: str) -> None:
     """Let the next import of an item's file store it again."""
     item = catalog.get_many(collection, [name]).get(name)
@@ -113,27 +139,28 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
     problems = list(_find_problems(rows, collection.dimension))
     if not problems and not _is_as_stored(rows):
         problems = ["it is not as it was stored: its checksums are of something else"]
+    forget = Forget(catalog, collection.key, item.revision)
     for problem in problems:
-        yield CheckFinding("items", subject, f"{problem}; put it again")
+        yield _advise("items", subject, item, problem, forget)
     if not problems:  # else the facets may be right, and the item wrong
         yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            yield _explain_lost(catalog, collection, item, f"its {label} is missing or damaged")
+            problem = f"its {label} is missing or damaged"
+            read_again = partial(forget_stamp, catalog, collection, item.id)
+            yield _advise("pictures", subject, item, problem, read_again)
 
 
-def _explain_lost(
-    catalog: Catalog, collection: Collection, item: Row[Any], problem: str
+def _advise(
+    part: str, subject: str, item: Row[Any], problem: str, forget: Callable[[], None]
 ) -> CheckFinding:
-    """Tell how a lost picture is stored again: by its file, or by who put it."""
-    subject = name_subject(collection, item.id)
+    """Tell how an item is stored again: by its file, or by who put it."""
     if not item.source or not item.stamp:
-        return CheckFinding("pictures", subject, f"{problem}; put it again")
+        return CheckFinding(part, subject, f"{problem}; put it again")
     if is_unread(item.stamp):
-        return CheckFinding("pictures", subject, f"{problem}; import {item.source} again")
-    repair = partial(forget_stamp, catalog, collection, item.id)
-    return CheckFinding("pictures", subject, problem, repair, f"import {item.source} again")
+        return CheckFinding(part, subject, f"{problem}; import {item.source} again")
+    return CheckFinding(part, subject, problem, forget, f"import {item.source} again")
 
 
 def _check_metadata(

@@ -63,7 +63,7 @@ BAGS = [(bags, {"vectors": b"e" + b"\0" * 16}), (bags, {"details": b'["other"]\0
 def test_damaged_item_is_refused_and_left_out(filled, collection, table, values):
     change(filled, table, **values)
     for read in (filled.get, filled.entry, filled.picture):
-        with pytest.raises(ItemDamaged, match=r"'b' is damaged.*put it again, or restore"):
+        with pytest.raises(ItemDamaged, match=r"'b' is damaged.*put it again, import its file"):
             read(collection, "b")
     assert filled.get(collection, "a").metadata == {"n": 0}
     damaged = set()

@@ -212,6 +212,36 @@ def test_lost_pictures_of_imported_files_are_read_again_by_the_next_import(
     assert len(findings(filled, folder)) == 1
 
 
+DAMAGES = [
+    (items, {"metadata": '{"n": 7}'}),
+    (items, {"id": "item one"}),
+    (bags, {"vectors": b"e" + b"\0" * 16}),
+]
+
+
+@pytest.mark.parametrize(("table", "values"), DAMAGES)
+def test_damaged_items_of_imported_files_are_read_again_by_the_next_import(
+    filled, folder, collection, table, values
+):
+    stamp = {"source": "/shop.csv#1", "stamp": "2e03a7"}
+    entry = filled.get_many(collection, ["item 1"])["item 1"]
+    imported = Restatement(entry, stamp["source"], stamp["stamp"], entry.metadata)
+    assert restate(filled, collection, [imported], "default") == [True]
+    revision = filled.get(collection, "item 1").revision
+    change(filled, update(table).where(table.c.revision == revision).values(**values))
+    before = [(one.part, one.subject) for one in findings(filled, folder)]
+    first = findings(filled, folder)[0]
+    assert first.left == "import /shop.csv#1 again"
+    first.repair()
+    assert filled.stamps(collection, [stamp["source"]]) == {stamp["source"]: "unread"}
+    after = findings(filled, folder)
+    assert [(one.part, one.subject) for one in after] == before  # nothing vouches for the damage
+    assert after[0].problem.endswith("; import /shop.csv#1 again")
+    first.repair()  # of an item that is marked already
+    filled.delete(collection, "item 1") if table is bags else None
+    first.repair()  # of an item that may be gone
+
+
 def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
     filled.pictures.put({name_of(jpeg): jpeg for jpeg in (b"x", b"y")})
     (folder / "segments" / ("0" * 32)).mkdir()
