@@ -168,6 +168,9 @@ def add(
         except KeyboardInterrupt:
             typer.echo("Interrupted; what was stored stays. Run it again to go on.", err=True)
             raise typer.Exit(130) from None
+        except OSError:  # the database or the disk; what it is comes last
+            typer.echo("Stopped; what was stored stays. Run it again to go on.", err=True)
+            raise
         engine.close()
     if paths:
         tally.print()

@@ -80,6 +80,7 @@ def restore(
                 outcome = backup.verify(file, report)
         else:
             head = archives.read_head(file)  # a file that is no snapshot makes no data folder
+            backup.refuse_occupied(settings.storage, force=force)
             claim = ADOPTING if adopt_pictures else OwnershipClaim(origin=head.catalog)
             with _open_catalog(settings.storage, claim, create=True, accept_loss=force) as catalog:
                 with show(Console(stderr=True)) as report:

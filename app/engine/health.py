@@ -22,6 +22,7 @@ def check(engine: Engine) -> dict[str, object]:
     of the default collection, or of all there are, are refused.
     """
     answering = _check_models(engine)
+    engine.catalog.check_rights()
     try_writing(engine.folder)
     engine.catalog.pictures.check()
     engine.catalog.ownership.confirm()

@@ -84,7 +84,7 @@ def _read_version(connection: sqlite3.Connection, definitions: list[Definition])
         raise ValueError("its database does not say the version of its tables as ours do")
     (version,) = connection.execute(f"SELECT version_num FROM {VERSION}").fetchone() or ("",)  # noqa: S608
     if version not in migrations.versions():
-        raise ValueError(migrations.refusal(f"{version!s:.20}"))
+        raise ValueError(migrations.refusal("sqlite", f"{version!s:.20}"))
     return str(version)
 
 

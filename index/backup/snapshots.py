@@ -24,6 +24,7 @@ from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.sweeping import keep_pictures
 from index.database.catalog_name import read_name
+from index.database.engines import connect, url_of
 from index.database.errors import translate
 from index.database.storage import Storage
 from index.database.tables import collections, items, pictures
@@ -109,6 +110,21 @@ def restore(
             catalog.ownership.pass_on(target)
         catalog.ownership.settle()
     return SnapshotOutcome(head, archive.lost)
+
+
+def refuse_occupied(storage: Storage, *, force: bool = False) -> None:
+    """Raise NotEmpty for items in a database without a folder.
+
+    So a refused restore claims no data folder for it.
+    """
+    if not storage.database or force:
+        return
+    engines = connect(url_of(storage.database, storage.folder), storage.wait)
+    try:
+        with engines.reader.begin() as connection:
+            _refuse(connection, force)
+    finally:
+        engines.dispose()
 
 
 def verify(file: Path, progress: Progress) -> SnapshotOutcome:
@@ -279,6 +295,7 @@ def _refuse(connection: Connection, force: bool) -> None:
     """Refuse to replace items without `force`."""
     occupied = exists().where(items.c.collection == collections.c.key, in_use)
     if not force and connection.execute(select(occupied)).scalar():
-        raise NotEmpty(
-            "there are items already: restore into a new data folder, or replace them by --force"
-        )
+        place = "a new data folder"
+        if connection.dialect.name != "sqlite":
+            place = "an empty database, which TESSERA_DATABASE has to name"
+        raise NotEmpty(f"there are items already: restore into {place}, or replace them by --force")

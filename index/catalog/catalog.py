@@ -26,7 +26,7 @@ from index.catalog.write_rows import Replacing, record, remember_photos, retire,
 from index.database.engines import connect, url_of
 from index.database.errors import FULL, REFUSES, DiskRefuses, StoreAway
 from index.database.storage import Storage
-from index.database.tables import setting
+from index.database.tables import check_rights, setting
 from index.items import (
     ANY,
     Collection,
@@ -96,6 +96,11 @@ class Catalog(CatalogReader):
     def close(self) -> None:
         """Close the database's connections."""
         self.reader.dispose()
+
+    def check_rights(self) -> None:
+        """Raise RightsLacking if the database's user may not change items."""
+        with self.reader.begin() as connection:
+            check_rights(connection)
 
     def check_pictures(self) -> None:
         """Raise OSError with the reason if pictures cannot be stored."""

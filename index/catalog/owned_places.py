@@ -14,7 +14,10 @@ from index.database.storage import Storage
 from index.disk import read_note, write_note
 
 NOTE = "owner.json"
-ADOPT = "run `tessera serve --adopt-pictures` once, while no other service uses it"
+ADOPT = (
+    "give --adopt-pictures, which `tessera serve`, `restore` and `sweep` take, once, while no "
+    "other service uses it"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from index.database import acknowledged, migrations
 from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
 from index.database.addresses import check_password, describe_surroundings, hide_secrets
-from index.database.errors import RESTORE, Busy, Damaged, Pool, translate, translate_errors
+from index.database.errors import (
+    RESTORING,
+    Busy,
+    Damaged,
+    Pool,
+    RightsLacking,
+    translate,
+    translate_errors,
+)
 from index.database.storage import WAIT, Storage
 from index.database.tables import check_tables
 
@@ -102,7 +110,7 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
         if version is None or engines.reader.dialect.name == "sqlite":
             _upgrade(engines)
         elif version != migrations.newest():
-            raise ValueError(migrations.refusal(version))
+            raise ValueError(migrations.refusal(engines.reader.dialect.name, version))
         if version is not None:  # they may be damaged
             with engines.reader.begin() as connection:
                 check_tables(connection)
@@ -135,8 +143,9 @@ def _open(url: str | URL, wait: float) -> Iterator[Engines]:
         if isinstance(failed, AcknowledgedLost) or not isinstance(failed, UNOPENED):
             raise
         kind = type(failed) if isinstance(failed, Busy | Damaged) else OSError
-        # Damaged says what to do; for others the driver's message says more.
-        cause = failed if isinstance(failed, Damaged) else failed.__cause__ or failed
+        # Some say what to do; for others the driver's message says more.
+        advises = isinstance(failed, Damaged | RightsLacking)
+        cause = failed if advises else failed.__cause__ or failed
         why = " ".join(str(cause).split()) + describe_surroundings(make_url(url))
         raise kind(
             f"the database {hide_secrets(make_url(url))} cannot be opened: {why}"
@@ -178,8 +187,9 @@ def _upgrade(engines: Engines) -> str | None:
                 migrations.upgrade(connection, version)
             except DBAPIError as failed:  # tables that are not those of the version
                 why = str(failed.orig).partition("\n")[0]
+                advice = RESTORING[connection.dialect.name]
                 raise Damaged(
-                    f"its tables are not of version {version} ({why}): {RESTORE}"
+                    f"its tables are not of version {version} ({why}): {advice}"
                 ) from failed
     return version
 

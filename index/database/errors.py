@@ -13,7 +13,12 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from index.items import NoSpace
 
-RESTORE = "restore a snapshot into a new folder, or a new database: tessera restore FILE --data NEW"
+RESTORE = "tessera restore FILE --data NEW"
+RESTORING = {
+    "sqlite": f"restore a snapshot into a new folder: {RESTORE}",
+    "postgresql": "restore a snapshot into an empty database, which TESSERA_DATABASE has to name "
+    f"then, and a new folder: {RESTORE}",
+}
 FULL = "the disk is full, so nothing was stored; make room, then try again"
 REFUSES = "the disk is read-only or fails, so nothing was stored; try again once it is mended"
 REFUSED = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
@@ -23,6 +28,8 @@ CONTENDED = {"40001", "40P01", "55P03", "57014"}
 AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
 LACKING = ("42703", "42P01")  # a column, a table
+FORBIDDEN = "42501"
+RIGHTS = "GRANT the service's user all rights, or name another user in TESSERA_DATABASE"
 LACKS = ("no such table", "no such column", "has no column named")  # how SQLite says so
 
 
@@ -40,6 +47,10 @@ class StoreAway(Busy):
 
 class DiskRefuses(Busy):
     """The disk is read-only, or fails."""
+
+
+class RightsLacking(Busy):
+    """The database's user may not do what a service does."""
 
 
 class Damaged(OSError):
@@ -76,6 +87,17 @@ def translate_errors() -> Iterator[None]:
         raise failure from error
 
 
+def describe(failure: Exception) -> str:
+    """Describe a failure for operators.
+
+    Of a database that cannot be reached, the driver says why.
+    """
+    cause = failure.__cause__
+    if not isinstance(failure, Busy) or not isinstance(cause, psycopg.Error):
+        return str(failure)
+    return f"{failure} ({' '.join(str(cause).split())})"
+
+
 def _translate(error: BaseException, disconnected: bool) -> Exception | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
@@ -106,7 +128,8 @@ def _of_sqlite(error: sqlite3.Error) -> Exception | None:
 def _explain_lack(error: Exception) -> Damaged:
     """Return the error for missing tables or columns."""
     why = str(error).partition("\n")[0]
-    return Damaged(f"the catalog lacks a part of its tables ({why}): {RESTORE}")
+    advice = RESTORING["sqlite" if isinstance(error, sqlite3.Error) else "postgresql"]
+    return Damaged(f"the catalog lacks a part of its tables ({why}): {advice}")
 
 
 def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None:
@@ -120,6 +143,9 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
         return NoSpace(FULL)
     if state in LACKING:
         return _explain_lack(error)
+    if state == FORBIDDEN:
+        why = str(error).partition("\n")[0]
+        return RightsLacking(f"the database refuses: {why}; {RIGHTS}")
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
     return None

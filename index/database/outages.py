@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import Logger
 
-from index.database.errors import Busy, NotReady
+from index.database.errors import Busy, NotReady, describe
 from index.items import ModelMismatch
 
 EXPECTED = (Busy, NotReady)  # which say all in a line
@@ -38,9 +38,10 @@ class Outages:
             self._former = ""
 
     def _note(self, failure: Exception) -> None:
-        former, self._former = self._former, f"{type(failure).__name__}: {failure}"
+        said = describe(failure)
+        former, self._former = self._former, f"{type(failure).__name__}: {said}"
         if self._former != former:
             trace = None if isinstance(failure, EXPECTED) else failure
             message = "%s waits, and tries again: %s"
             level = self._log.error if trace else self._log.warning
-            level(message, self._work, failure, exc_info=trace)
+            level(message, self._work, said, exc_info=trace)

@@ -17,9 +17,10 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
     select,
+    text,
 )
 
-from index.database.errors import RESTORE, Damaged
+from index.database.errors import RESTORING, Damaged, RightsLacking
 
 # Ids sort by code point everywhere, as Python sorts them (SQLite's own order already does).
 IDENTIFIER = String().with_variant(String(collation="C"), "postgresql")
@@ -171,8 +172,29 @@ def setting(connection: Connection, name: str) -> str:
         select(settings.c.value).where(settings.c.name == name)
     ).scalar_one_or_none()
     if not value:
-        raise Damaged(f"the table of settings in the catalog has no {name}: {RESTORE}")
+        advice = RESTORING[connection.dialect.name]
+        raise Damaged(f"the table of settings in the catalog has no {name}: {advice}")
     return value
+
+
+RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+_LACKING = text(
+    "SELECT DISTINCT name FROM unnest(CAST(:names AS text[])) name, "
+    "unnest(CAST(:rights AS text[])) needed WHERE NOT has_table_privilege(name, needed) "
+    "ORDER BY name"
+)
+
+
+def check_rights(connection: Connection) -> None:
+    """Raise RightsLacking if PostgreSQL's user may not write or read all tables."""
+    if connection.dialect.name != "postgresql":
+        return
+    asked = {"names": [table.name for table in schema.sorted_tables], "rights": [*RIGHTS]}
+    if lacking := connection.execute(_LACKING, asked).scalars().all():
+        raise RightsLacking(
+            f"the database's user lacks rights on {', '.join(lacking)}: GRANT it "
+            f"{', '.join(RIGHTS)} on all tables, or name another user in TESSERA_DATABASE"
+        )
 
 
 def check_tables(connection: Connection) -> None:

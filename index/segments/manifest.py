@@ -51,8 +51,15 @@ class Manifest:
         return self.segments[-1].span.until if self.segments else 0
 
 
+class AnotherVersion(ValueError):
+    """A manifest that another version of Tessera wrote: its segments are built again."""
+
+
 def read(directory: Path, token: str) -> Manifest | None:
-    """Read a directory's manifest; None without one, ValueError if broken."""
+    """Read a directory's manifest.
+
+    None without one, ValueError if broken; AnotherVersion if another version wrote it.
+    """
     try:
         text = (directory / NAME).read_text()
     except FileNotFoundError:
@@ -62,13 +69,13 @@ def read(directory: Path, token: str) -> Manifest | None:
     try:
         envelope = json.loads(text)
         content = envelope["manifest"]
-        if (
-            envelope["form"] != FORM
-            or envelope["checksum"] != _checksum(content)
-            or content["token"] != token
-        ):
-            raise ValueError("it was not written for this collection by this version")
+        if envelope["checksum"] != _checksum(content) or content["token"] != token:
+            raise ValueError("it was not written for this collection")
+        if envelope["form"] != FORM:
+            raise AnotherVersion(f"{directory / NAME} is of another version of Tessera")
         return Manifest(token, tuple(_parse_listed(segment) for segment in content["segments"]))
+    except AnotherVersion:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
         raise ValueError(f"{directory / NAME} is broken: {broken}") from broken
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect, text
 
-from index.database.errors import RESTORE
+from index.database.errors import RESTORING
 
 FIRST = "0001"  # tables before there were migrations: layout 2
 FIRST_LAYOUT = 2
@@ -25,12 +25,12 @@ def version_of(connection: Connection) -> str | None:
 
     Raises ValueError for tables that are older than the first version.
     """
-    names = inspect(connection).get_table_names()
+    names, advice = inspect(connection).get_table_names(), RESTORING[connection.dialect.name]
     ours = {"settings", "collections"} & set(names)
     if "alembic_version" in names:
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         if version is None and ours:
-            raise ValueError(f"the catalog does not say which version its tables have: {RESTORE}")
+            raise ValueError(f"the catalog does not say which version its tables have: {advice}")
         return version
     if not ours:
         return None
@@ -38,7 +38,7 @@ def version_of(connection: Connection) -> str | None:
     if layout != str(FIRST_LAYOUT):
         raise ValueError(
             f"the catalog was made by another version of Tessera: its tables have layout {layout}, "
-            f"which cannot be migrated. Index into a new data folder, or {RESTORE}"
+            f"which cannot be migrated. Index into a new data folder, or {advice}"
         )
     return FIRST
 
@@ -62,7 +62,7 @@ def upgrade(connection: Connection, version: str | None, target: str | None = No
     Raises ValueError for a version of a newer Tessera.
     """
     if version is not None and version not in versions():
-        raise ValueError(refusal(version))
+        raise ValueError(refusal(connection.dialect.name, version))
     from alembic import command
     from alembic.config import Config
 
@@ -75,7 +75,7 @@ def upgrade(connection: Connection, version: str | None, target: str | None = No
     command.upgrade(config, target or newest())
 
 
-def refusal(version: str) -> str:
+def refusal(dialect: str, version: str) -> str:
     """Explain why a catalog of another version is not opened."""
     if version in versions():
         return (
@@ -84,8 +84,8 @@ def refusal(version: str) -> str:
         )
     return (
         f"the tables of the catalog have version {version}, which a newer version of Tessera made; "
-        f"this one knows {newest()} at most: use the newer one, or "
-        "restore a snapshot from before into a new folder, `tessera restore FILE --data NEW`"
+        f"this one knows {newest()} at most: use the newer one, or, of a snapshot from before, "
+        f"{RESTORING[dialect]}"
     )
 
 

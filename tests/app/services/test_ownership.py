@@ -136,6 +136,12 @@ def test_wrong_database_costs_no_photo(moved, line, postgresql, tmp_path):
     assert moved.photos() == 6
 
 
+def test_a_refused_restore_claims_no_folder(moved, tmp_path):
+    new = tmp_path / "new"
+    assert "an empty database" in moved.but(data=new).refuse("restore", tmp_path / "all.tar")
+    assert not new.exists()
+
+
 @pytest.mark.parametrize("pictures", ["folder", "s3"], indirect=True)
 def test_rehearsed_restore_costs_no_photo(production, photos, png, tmp_path):
     production.succeed("snapshot", "--out", tmp_path / "monday.tar")

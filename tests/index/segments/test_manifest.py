@@ -54,7 +54,6 @@ def with_inner(**values):
         lambda outer: "{}",
         lambda outer: json.dumps(outer)[:-20],
         lambda outer: json.dumps(outer).replace("second", "secone"),
-        with_other(form=0),
         with_other(checksum="0" * 16),
         with_other(manifest=[]),
         with_inner(token="another"),  # noqa: S106 - no secret
@@ -66,6 +65,13 @@ def test_broken_manifest_is_refused(tmp_path, broken):
     path = tmp_path / manifest.NAME
     path.write_text(broken(json.loads(path.read_text())))
     with pytest.raises(ValueError, match="is broken"):
+        manifest.read(tmp_path, "token")
+
+
+def test_manifest_of_another_version_is_told_apart(tmp_path, monkeypatch):
+    manifest.publish(tmp_path, TWO)
+    monkeypatch.setattr(manifest, "FORM", manifest.FORM + 1)
+    with pytest.raises(manifest.AnotherVersion, match="is of another version of Tessera"):
         manifest.read(tmp_path, "token")
 
 

@@ -285,6 +285,11 @@ def test_segments_without_a_manifest_are_built_again(filled, folder, collection)
     assert repaired(filled, folder)
 
 
+def test_segments_of_another_version_are_no_damage(filled, folder, monkeypatch):
+    monkeypatch.setattr(manifest, "FORM", manifest.FORM + 1)
+    assert wrong(filled, folder) == []
+
+
 def test_segment_that_is_missing_is_built_again(filled, folder, collection):
     directory = folder / "segments" / collection.token
     first = manifest.read(directory, collection.token).segments[0].folder
