@@ -15,11 +15,11 @@ COPY app app
 COPY index index
 COPY models models
 COPY training training
-# For a GPU, the torch of the registry with CUDA, and FAISS's package for GPUs instead of the other.
+# For a GPU, the torch of the registry with CUDA, and on x86_64 FAISS's package for GPUs instead of the other.
 RUN if [ "$DEVICE" = cpu ]; then \
       uv pip install --torch-backend cpu ".[openvino,tracing${EXTRAS:+,$EXTRAS}]"; \
     else \
-      echo faiss-cpu > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing${EXTRAS:+,$EXTRAS}]"; \
+      { test "$(uname -m)" != x86_64 || echo faiss-cpu; } > /tmp/excluded && uv pip install --excludes /tmp/excluded --group cuda ".[tracing${EXTRAS:+,$EXTRAS}]"; \
     fi
 
 FROM python:3.11-slim

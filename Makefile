@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What torch and FAISS are for, cpu or cuda; an environment stays as it was made.
+# FAISS's package for GPUs is for x86_64 alone.
 TARGET := $(or $(DEVICE),$(if $(wildcard $(VENV)/cuda.options),cuda,cpu))
 OPTIONS := $(VENV)/$(TARGET).options
 EXCLUDED := $(VENV)/excluded.txt
@@ -122,7 +123,8 @@ $(VENV)/cpu.options: | $(VENV)/uv.stamp
 
 $(VENV)/cuda.options: | $(VENV)/uv.stamp
 	@test ! -e $(VENV)/cpu.options || { echo "$(VENV) is for CPUs; first: make clean"; exit 1; }
-	@echo faiss-cpu > $(EXCLUDED); echo "--group cuda --excludes $(EXCLUDED)" > $@
+	@{ test "$$(uname -m)" != x86_64 || echo faiss-cpu; } > $(EXCLUDED)
+	@echo "--group cuda --excludes $(EXCLUDED)" > $@
 
 $(VENV)/$(TARGET).stamp: requirements.lock pyproject.toml | $(OPTIONS)
 	@echo "Installing pinned dependencies ..."

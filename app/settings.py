@@ -104,7 +104,9 @@ class Settings(LimitSettings, UserSettings):
         "takes two thirds of the time; with `auto` it runs them where its extra is installed.",
     )
     threads: PositiveInt | None = Field(
-        default=None, description="Processor threads of one inference; all cores if not set."
+        default=None,
+        description="Processor threads of one inference; all cores or a container's quota "
+        "if not set.",
     )
     host: str = Field(
         default="127.0.0.1", description="Address to listen at; `0.0.0.0` opens it to others."

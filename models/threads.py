@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
+
+
+CONTAINER = Path("/sys/fs/cgroup")  # of a container: its own limits
+
+
+def count_cores(limits: Path = CONTAINER) -> int:
+    """Count the processors of this process.
+
+    A container with a quota gets no more than that: the kernel would run threads on all of the
+    host's, and then stop them for the rest of each tenth of a second.
+    """
+    cores = len(os.sched_getaffinity(0))
+    try:
+        quota, period = read_quota(limits)
+    except (OSError, ValueError):  # none, or another way to tell
+        return cores
+    return max(1, min(cores, math.ceil(quota / period))) if quota > 0 < period else cores
+
+
+def read_quota(limits: Path) -> tuple[int, int]:
+    """Read a control group's quota and period in microseconds, of version 2 or 1.
+
+    ValueError for one without a quota.
+    """
+    together = limits / "cpu.max"
+    if together.is_file():
+        quota, period = together.read_text().split()
+        return int(quota), int(period)
+    names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+    first, second = (int((limits / "cpu" / name).read_text()) for name in names)
+    return first, second
 
 
 class Workers:
@@ -21,7 +54,7 @@ class Workers:
 
     def __init__(self, threads: int | None = None) -> None:
         """`threads` counts the caller's; None means one a core."""
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or count_cores()
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), "worker")
 
     def map(

@@ -26,6 +26,7 @@ from models.text.queries import Query
 from models.text.query_drafts import Reader
 from models.text.spelling import vocabulary
 from models.text.words import quicken
+from models.threads import count_cores
 from models.types import Box, FragmentBag, Link
 from models.vision import backbones, images
 from models.vision.images import Photo
@@ -110,8 +111,7 @@ class Models:
         """Load the models and the parser that the settings name."""
         if settings.parser:
             parsing.choose(settings.parser)
-        if settings.threads:
-            torch.set_num_threads(settings.threads)
+        torch.set_num_threads(settings.threads or min(torch.get_num_threads(), count_cores()))
         backbones.choose_inference(settings.inference if settings.device == "cpu" else "torch")
         return cls.load(
             settings.matcher,

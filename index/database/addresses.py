@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import URL
 
+from index.disk import try_writing
+
 SPECIAL = "@/?#%"  # written in percent-encoding inside of a password
 ENCODED = "a password's @ is written %40, its / %2F, ? %3F, # %23 and % %25"
 
@@ -34,6 +36,15 @@ def describe_surroundings(url: URL) -> str:
     if url.get_backend_name() != "sqlite":
         return f"; {ENCODED}" if set(SPECIAL) & set(url.password or "") else ""
     folder = Path(url.database or "").parent
-    if folder.is_dir() and not os.access(folder, os.W_OK):
+    if not folder.is_dir():
+        return ""
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
         return f"; the folder {folder} is read-only"
+    if not os.access(folder, os.W_OK):
+        user, owner = os.geteuid(), folder.stat().st_uid
+        return f"; the folder {folder} is of user {owner}, and user {user} may not write to it"
+    try:
+        try_writing(folder)
+    except OSError as refused:
+        return f"; the folder {folder} takes no writes: {refused.strerror}"
     return ""

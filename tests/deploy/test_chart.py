@@ -90,6 +90,7 @@ def test_by_default_there_is_one_replica_that_does_not_grow() -> None:
     spec = pod["template"]["spec"]
     assert spec["enableServiceLinks"] is False  # a Service of the name sets TESSERA_PORT
     assert spec["containers"][0]["args"] == ["serve", "--no-sample"]
+    assert "initContainers" not in spec  # SQLite is migrated by whatever opens it
     assert spec["containers"][0]["securityContext"]["readOnlyRootFilesystem"] is True
     assert spec["containers"][0]["readinessProbe"]["httpGet"]["path"] == "/readyz"
 
@@ -108,6 +109,9 @@ def test_replicas_share_a_database_and_pictures_and_have_an_index_each() -> None
     assert variables["TESSERA_PICTURES"] == "s3://photos/shop"
     assert (variables["TESSERA_DATABASE"] or "").endswith("@a-tessera-postgresql/tessera")
     assert {"a-tessera-postgresql"} == sets.keys() - {"a-tessera"}
+    (migration,) = service["template"]["spec"]["initContainers"]
+    assert migration["args"] == ["migrate"]
+    assert migration["env"] == container["env"]
 
 
 @pytest.mark.parametrize(("values", "reason"), REFUSED.values(), ids=REFUSED)

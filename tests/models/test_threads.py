@@ -1,11 +1,12 @@
 """Workers: ordered parts, nested work, and failures."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from models.threads import Workers
+from models.threads import Workers, count_cores
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -55,3 +56,27 @@ def test_a_failure_comes_out_when_nobody_works_any_more(wrong):
     working.acquire(timeout=0.1)
     assert ended == before
     assert Workers(3).map(lambda part: part, range(3)) == [0, 1, 2]
+
+
+LIMITS = {
+    "a core and a half": ({"cpu.max": "150000 100000\n"}, 2),
+    "half a core": ({"cpu.max": "50000 100000\n"}, 1),
+    "more than there are": ({"cpu.max": "900000000 100000\n"}, None),
+    "no quota": ({"cpu.max": "max 100000\n"}, None),
+    "version 1": ({"cpu/cpu.cfs_quota_us": "100000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1),
+    "version 1, no quota": (
+        {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
+        None,
+    ),
+    "none": ({}, None),
+    "something else": ({"cpu.max": "fast"}, None),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), LIMITS.values(), ids=LIMITS)
+def test_cores_are_those_of_the_containers_quota(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    cores = len(os.sched_getaffinity(0))
+    assert count_cores(tmp_path) == min(expected or cores, cores)

@@ -1,4 +1,4 @@
-"""A service of one's own tells nobody that it runs."""
+"""Commands and services tell nobody of themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights of PostgreSQL's user, and a user that is refused."""
+"""Rights of PostgreSQL's user, and a refused one."""
 
 from __future__ import annotations
 
