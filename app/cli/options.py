@@ -107,11 +107,9 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, OSError, UnfitModel) as mistake:
-        from index.database.errors import describe
-
         logging.getLogger("tessera").debug("refused", exc_info=True)
-        said = describe(mistake).splitlines()
-        lines = map(escape_unprintable, said)  # which may quote a file's name
+        said = "\n".join((str(mistake), *getattr(mistake, "__notes__", ())))
+        lines = map(escape_unprintable, said.splitlines())  # which may quote a file's name
         typer.echo("error: " + "\n".join(lines), err=True)
         raise typer.Exit(1) from mistake
 

@@ -87,17 +87,6 @@ def translate_errors() -> Iterator[None]:
         raise failure from error
 
 
-def describe(failure: Exception) -> str:
-    """Describe a failure for operators.
-
-    Of a database that cannot be reached, the driver says why.
-    """
-    cause = failure.__cause__
-    if not isinstance(failure, Busy) or not isinstance(cause, psycopg.Error):
-        return str(failure)
-    return f"{failure} ({' '.join(str(cause).split())})"
-
-
 def _translate(error: BaseException, disconnected: bool) -> Exception | None:
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
@@ -136,7 +125,9 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
     state = error.sqlstate or ""
     unreached = isinstance(error, psycopg.OperationalError) and not state
     if disconnected or unreached or state.startswith(AWAY):
-        return Busy("the database cannot be reached; try again in a moment")
+        away = Busy("the database cannot be reached; try again in a moment")
+        away.add_note(" ".join(str(error).split()))  # for operators; clients get the rest
+        return away
     if state in CONTENDED:
         return Busy("other changes kept the database for too long; try again in a moment")
     if state == DISK_FULL:

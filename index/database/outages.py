@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from logging import Logger
 
-from index.database.errors import Busy, NotReady, describe
+from index.database.errors import Busy, NotReady
 from index.items import ModelMismatch
 
 EXPECTED = (Busy, NotReady)  # which say all in a line
@@ -38,7 +38,7 @@ class Outages:
             self._former = ""
 
     def _note(self, failure: Exception) -> None:
-        said = describe(failure)
+        said = "; ".join((str(failure), *getattr(failure, "__notes__", ())))
         former, self._former = self._former, f"{type(failure).__name__}: {said}"
         if self._former != former:
             trace = None if isinstance(failure, EXPECTED) else failure
