@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event, exists, func, select
+from sqlalchemy import Connection, create_engine, event, exists, func, inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from index.backup import archive as archives
@@ -24,7 +24,7 @@ from index.catalog.ownership import LOOK
 from index.catalog.pictures import PictureLost, Pictures
 from index.catalog.sweeping import keep_pictures
 from index.database.catalog_name import read_name
-from index.database.engines import connect, url_of
+from index.database.engines import file_of, look, url_of
 from index.database.errors import translate
 from index.database.storage import Storage
 from index.database.tables import collections, items, pictures
@@ -113,18 +113,15 @@ def restore(
 
 
 def refuse_occupied(storage: Storage, *, force: bool = False) -> None:
-    """Raise NotEmpty for items in a database without a folder.
+    """Raise NotEmpty for items in a server's database.
 
     So a refused restore claims no data folder for it.
     """
-    if not storage.database or force:
+    if force or file_of(url_of(storage.database, storage.folder)) is not None:
         return
-    engines = connect(url_of(storage.database, storage.folder), storage.wait)
-    try:
-        with engines.reader.begin() as connection:
+    with look(storage) as connection:
+        if inspect(connection).has_table(items.name):
             _refuse(connection, force)
-    finally:
-        engines.dispose()
 
 
 def verify(file: Path, progress: Progress) -> SnapshotOutcome:

@@ -117,6 +117,17 @@ def connect(url: str | URL, wait: float = WAIT) -> Engines:
         return engines
 
 
+@contextmanager
+def look(storage: Storage) -> Iterator[Connection]:
+    """Yield a reading connection; no tables are made or migrated."""
+    with _open(url_of(storage.database, storage.folder), storage.wait) as engines:
+        try:
+            with engines.reader.begin() as connection:
+                yield connection
+        finally:
+            engines.dispose()
+
+
 def migrate(storage: Storage) -> tuple[str | None, str]:
     """Migrate a database to the newest version; return both versions.
 

@@ -74,7 +74,8 @@ changes = Table(
     Column("kept", Integer),  # seconds since 1970: when a segment was last known to need the mark
 )
 
-# Every put makes a new row with a new revision; rows never change, except to add checksums.
+# Every put makes a new row with a new revision; rows never change, except
+# to add checksums, and for the stamp of a damaged one.
 items = Table(
     "items",
     schema,
@@ -179,21 +180,25 @@ def setting(connection: Connection, name: str) -> str:
 
 RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
 _LACKING = text(
-    "SELECT DISTINCT name FROM unnest(CAST(:names AS text[])) name, "
-    "unnest(CAST(:rights AS text[])) needed WHERE NOT has_table_privilege(name, needed) "
-    "ORDER BY name"
+    "SELECT name FROM unnest(CAST(:names AS text[])) name, unnest(CAST(:rights AS text[])) needed "
+    "WHERE NOT has_table_privilege(name, needed) UNION "
+    "SELECT relname FROM unnest(CAST(:names AS text[])) name "
+    "JOIN pg_depend ON refobjid = to_regclass(name) AND deptype IN ('a', 'i') "
+    "JOIN pg_class ON pg_class.oid = objid WHERE CASE WHEN relkind = 'S' "
+    "THEN NOT has_sequence_privilege(pg_class.oid, 'USAGE') ELSE false END ORDER BY 1"
 )
 
 
 def check_rights(connection: Connection) -> None:
-    """Raise RightsLacking if PostgreSQL's user may not write or read all tables."""
+    """Raise RightsLacking if PostgreSQL's user may not read and write all tables."""
     if connection.dialect.name != "postgresql":
         return
     asked = {"names": [table.name for table in schema.sorted_tables], "rights": [*RIGHTS]}
     if lacking := connection.execute(_LACKING, asked).scalars().all():
         raise RightsLacking(
             f"the database's user lacks rights on {', '.join(lacking)}: GRANT it "
-            f"{', '.join(RIGHTS)} on all tables, or name another user in TESSERA_DATABASE"
+            f"{', '.join(RIGHTS)} on all tables and USAGE on all sequences, or name another user "
+            "in TESSERA_DATABASE"
         )
 
 

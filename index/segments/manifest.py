@@ -24,7 +24,7 @@ from index.segments.segment import (
 )
 
 NAME = "manifest.json"
-FORM = 4  # of the files; segments of another form are built again
+FORM = 4  # of the files; segments of another form are built again. The envelope stays the same
 
 log = logging.getLogger(__name__)
 

@@ -101,7 +101,7 @@ class Forget:
         here = _here(items.c, self.collection, self.revision)
         with self.catalog.writer.begin() as connection:
             item = connection.execute(select(items).where(here)).one_or_none()
-            if item is None or not item.stamp:
+            if item is None or not is_text(item.stamp):
                 return
             shown = picture_rows(connection, self.collection, [item.revision])[item.revision]
             texts = read_texts(connection, self.collection, [item.revision])[item.revision]
@@ -109,6 +109,11 @@ class Forget:
             checksums = restamp(item._asdict(), shown, texts, stamp)
             changed = {"stamp": stamp, "checksums": checksums}
             connection.execute(update(items).where(here).values(changed))
+
+
+def is_text(value: object) -> bool:
+    """Return whether a row's value is a text; a damaged one may be of another type."""
+    return isinstance(value, str) and value != ""
 
 
 def forget_stamp(catalog: Catalog, collection: Collection, name: str) -> None:
@@ -141,7 +146,12 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
         problems = ["it is not as it was stored: its checksums are of something else"]
     forget = Forget(catalog, collection.key, item.revision)
     for problem in problems:
-        yield _advise("items", subject, item, problem, forget)
+        if _has_own_bucket(item):
+            yield _advise("items", subject, item, problem, forget)
+        else:  # an import would find its file under this id
+            yield CheckFinding(
+                "items", subject, f"{problem}; delete it, and put or import it again"
+            )
     if not problems:  # else the facets may be right, and the item wrong
         yield from _check_metadata(catalog, collection, rows)
     for number, picture in enumerate(rows.pictures):
@@ -156,7 +166,7 @@ def _advise(
     part: str, subject: str, item: Row[Any], problem: str, forget: Callable[[], None]
 ) -> CheckFinding:
     """Tell how an item is stored again: by its file, or by who put it."""
-    if not item.source or not item.stamp:
+    if not (is_text(item.source) and is_text(item.stamp)):
         return CheckFinding(part, subject, f"{problem}; put it again")
     if is_unread(item.stamp):
         return CheckFinding(part, subject, f"{problem}; import {item.source} again")
@@ -184,10 +194,14 @@ def _find_problems(rows: ItemRows, dimension: int) -> Iterator[str]:
         facets_of(read_metadata(item.metadata)[0])
     except (ValueError, TypeError, AttributeError) as broken:
         yield f"its metadata is broken ({broken})"
-    if not isinstance(item.id, str) or item.bucket != bucket_of(item.id):
+    if not _has_own_bucket(item):
         yield "its bucket is another id's"
     if problem := _find_bag_problem(rows, dimension):
         yield problem
+
+
+def _has_own_bucket(item: Row[Any]) -> bool:
+    return isinstance(item.id, str) and bool(item.bucket == bucket_of(item.id))
 
 
 def _is_as_stored(rows: ItemRows) -> bool:

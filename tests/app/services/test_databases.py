@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from app.cli import app as command
 from app.engine.engine import Engine
 from app.main import create_app
+from index.backup import snapshots
 from index.catalog.catalog import Catalog
 from index.database.storage import Storage
 from tests.processes.hosts import Host
@@ -147,6 +148,16 @@ def test_database_that_lacks_something_is_told_in_a_sentence(
     assert (told.exit_code, type(told.exception)) == (1, SystemExit), told.output
     assert "tessera restore FILE --data NEW" in " ".join(told.output.split())
     assert "Traceback" not in told.output
+
+
+def test_a_snapshot_is_restored_into_a_file_named_by_the_setting(tmp_path, monkeypatch):
+    with closing(Catalog(Storage(tmp_path / "old"))) as catalog:
+        snapshots.snapshot(catalog, tmp_path / "a.tar", lambda *_: None)
+    new = tmp_path / "new"
+    monkeypatch.setenv("TESSERA_DATABASE", f"sqlite:///{new}/catalog.sqlite")
+    told = CliRunner().invoke(command, ["restore", str(tmp_path / "a.tar"), "--data", str(new)])
+    assert told.exit_code == 0, told.output
+    assert (new / "catalog.sqlite").is_file()
 
 
 def test_migrate_says_which_version_there_is(database, tmp_path, monkeypatch):

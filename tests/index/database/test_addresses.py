@@ -35,8 +35,6 @@ def describe(folder: Path, *before: str, user: int = 0) -> str:
         text=True,
         check=True,
     )
-    if "mount:" in ran.stderr:
-        pytest.skip(f"no folder can be mounted here: {ran.stderr}")
     return ran.stdout.strip()
 
 
@@ -59,5 +57,8 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     unshare = shutil.which("unshare")
     if unshare is None or os.geteuid() != 0:
         pytest.skip("needs root and unshare, to mount a folder for one process")
-    said = describe(tmp_path, unshare, "-m", "sh", "-c", FULL, str(tmp_path))
+    alone = [unshare, "-m", "sh", "-c", FULL, tmp_path]
+    if subprocess.run([*alone, "true"], check=False).returncode:  # noqa: S603
+        pytest.skip("no folder can be mounted here")
+    said = describe(tmp_path, *map(str, alone))
     assert said == f"; the folder {tmp_path} takes no writes: No space left on device"

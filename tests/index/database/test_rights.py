@@ -55,8 +55,11 @@ def test_changes_without_rights_are_refused_in_a_sentence(postgresql, tmp_path, 
             with pytest.raises(RightsLacking, match="permission denied for table collections"):
                 catalog.names.make("a", fingerprint="f", dimension=8, score="sum_of_max")
             with psycopg.connect(url, autocommit=True) as owner:
-                for kind in ("TABLES", "SEQUENCES"):
-                    owner.execute(f"GRANT ALL ON ALL {kind} IN SCHEMA public TO {USER}")
+                rights = "SELECT, INSERT, UPDATE, DELETE"
+                owner.execute(f"GRANT {rights} ON ALL TABLES IN SCHEMA public TO {USER}")
+                with pytest.raises(RightsLacking, match=r"rights on collections_key_seq: GRANT"):
+                    catalog.check_rights()
+                owner.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {USER}")
             catalog.check_rights()
             home = catalog.names.make("a", fingerprint="f", dimension=8, score="sum_of_max")
             catalog.replace(home, entry("b"))

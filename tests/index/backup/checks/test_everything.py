@@ -214,7 +214,6 @@ def test_lost_pictures_of_imported_files_are_read_again_by_the_next_import(
 
 DAMAGES = [
     (items, {"metadata": '{"n": 7}'}),
-    (items, {"id": "item one"}),
     (bags, {"vectors": b"e" + b"\0" * 16}),
 ]
 
@@ -240,6 +239,17 @@ def test_damaged_items_of_imported_files_are_read_again_by_the_next_import(
     first.repair()  # of an item that is marked already
     filled.delete(collection, "item 1") if table is bags else None
     first.repair()  # of an item that may be gone
+
+
+@pytest.mark.parametrize("values", [{"id": "item one"}, {"stamp": b"\0\xff"}, {"source": b"\0"}])
+def test_damage_that_no_import_can_mend_says_so(filled, folder, collection, values):
+    entry = filled.get_many(collection, ["item 1"])["item 1"]
+    assert restate(filled, collection, [Restatement(entry, "/a#1", "2e", {})], "default") == [True]
+    revision = filled.get(collection, "item 1").revision
+    change(filled, update(items).where(items.c.revision == revision).values(**values))
+    first = findings(filled, folder)[0]
+    assert first.repair is None
+    assert first.problem.endswith(("; delete it, and put or import it again", "; put it again"))
 
 
 def test_what_nothing_refers_to_is_deleted(filled, folder, collection):
