@@ -84,7 +84,7 @@ def refusal(dialect: str, version: str) -> str:
         )
     return (
         f"the tables of the catalog have version {version}, which a newer version of Tessera made; "
-        f"this one knows {newest()} at most: use the newer one, or, of a snapshot from before, "
+        f"this one knows {newest()} at most: use the newer one, or, to go back, "
         f"{RESTORING[dialect]}"
     )
 
