@@ -108,8 +108,8 @@ def plain_errors() -> Iterator[None]:
         yield
     except (ValueError, LookupError, OSError, UnfitModel) as mistake:
         logging.getLogger("tessera").debug("refused", exc_info=True)
-        said = "\n".join((str(mistake), *getattr(mistake, "__notes__", ())))
-        lines = map(escape_unprintable, said.splitlines())  # which may quote a file's name
+        message = "\n".join((str(mistake), *getattr(mistake, "__notes__", ())))
+        lines = map(escape_unprintable, message.splitlines())  # which may quote a file's name
         typer.echo("error: " + "\n".join(lines), err=True)
         raise typer.Exit(1) from mistake
 

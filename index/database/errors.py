@@ -29,7 +29,7 @@ AWAY = ("08", "53200", "53300", "57P", "25006")
 DISK_FULL = "53100"
 LACKING = ("42703", "42P01")  # a column, a table
 FORBIDDEN = "42501"
-RIGHTS = "GRANT the service's user all rights, or name another user in TESSERA_DATABASE"
+GRANT = "GRANT the service's user all rights, or name another user in TESSERA_DATABASE"
 LACKS = ("no such table", "no such column", "has no column named")  # how SQLite says so
 
 
@@ -136,7 +136,7 @@ def _of_postgresql(error: psycopg.Error, disconnected: bool) -> Exception | None
         return _explain_lack(error)
     if state == FORBIDDEN:
         why = str(error).partition("\n")[0]
-        return RightsLacking(f"the database refuses: {why}; {RIGHTS}")
+        return RightsLacking(f"the database refuses: {why}; {GRANT}")
     if isinstance(error, psycopg.DataError) and "NUL" in str(error):
         return ValueError("text holds a NUL character (\\u0000), which PostgreSQL cannot store")
     return None

@@ -38,10 +38,10 @@ class Outages:
             self._former = ""
 
     def _note(self, failure: Exception) -> None:
-        said = "; ".join((str(failure), *getattr(failure, "__notes__", ())))
-        former, self._former = self._former, f"{type(failure).__name__}: {said}"
+        reason = "; ".join((str(failure), *getattr(failure, "__notes__", ())))
+        former, self._former = self._former, f"{type(failure).__name__}: {reason}"
         if self._former != former:
             trace = None if isinstance(failure, EXPECTED) else failure
             message = "%s waits, and tries again: %s"
             level = self._log.error if trace else self._log.warning
-            level(message, self._work, said, exc_info=trace)
+            level(message, self._work, reason, exc_info=trace)

@@ -74,8 +74,8 @@ changes = Table(
     Column("kept", Integer),  # seconds since 1970: when a segment was last known to need the mark
 )
 
-# Every put makes a new row with a new revision; rows never change, except
-# to add checksums, and for the stamp of a damaged one.
+# Every put makes a new row with a new revision; rows never change, except to add checksums, and
+# for the stamp of one whose file is to be read again.
 items = Table(
     "items",
     schema,
@@ -178,7 +178,7 @@ def setting(connection: Connection, name: str) -> str:
     return value
 
 
-RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE")
 _LACKING = text(
     "SELECT name FROM unnest(CAST(:names AS text[])) name, unnest(CAST(:rights AS text[])) needed "
     "WHERE NOT has_table_privilege(name, needed) UNION "
@@ -193,11 +193,11 @@ def check_rights(connection: Connection) -> None:
     """Raise RightsLacking if PostgreSQL's user may not read and write all tables."""
     if connection.dialect.name != "postgresql":
         return
-    asked = {"names": [table.name for table in schema.sorted_tables], "rights": [*RIGHTS]}
+    asked = {"names": [table.name for table in schema.sorted_tables], "rights": [*NEEDED]}
     if lacking := connection.execute(_LACKING, asked).scalars().all():
         raise RightsLacking(
             f"the database's user lacks rights on {', '.join(lacking)}: GRANT it "
-            f"{', '.join(RIGHTS)} on all tables and USAGE on all sequences, or name another user "
+            f"{', '.join(NEEDED)} on all tables and USAGE on all sequences, or name another user "
             "in TESSERA_DATABASE"
         )
 

@@ -24,7 +24,8 @@ from index.segments.segment import (
 )
 
 NAME = "manifest.json"
-FORM = 4  # of the files; segments of another form are built again. The envelope stays the same
+# Of the files; segments of another form are built again. Every form has the same envelope.
+FORM = 4
 
 log = logging.getLogger(__name__)
 
@@ -71,13 +72,11 @@ def read(directory: Path, token: str) -> Manifest | None:
         content = envelope["manifest"]
         if envelope["checksum"] != _checksum(content) or content["token"] != token:
             raise ValueError("it was not written for this collection")
-        if envelope["form"] != FORM:
-            raise AnotherVersion(f"{directory / NAME} is of another version of Tessera")
-        return Manifest(token, tuple(_parse_listed(segment) for segment in content["segments"]))
-    except AnotherVersion:
-        raise
+        if envelope["form"] == FORM:
+            return Manifest(token, tuple(_parse_listed(segment) for segment in content["segments"]))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as broken:
         raise ValueError(f"{directory / NAME} is broken: {broken}") from broken
+    raise AnotherVersion(f"{directory / NAME} is of another version of Tessera")
 
 
 def publish(directory: Path, manifest: Manifest) -> None:

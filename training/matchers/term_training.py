@@ -44,14 +44,14 @@ def train_terms(
     train, val = corpus.split("train"), corpus.split("val")
     # What cannot be learned is refused before photos are embedded and a folder is made.
     require_calibration(start)
-    choose_terms(train, preset.terms)
+    terms = choose_terms(train, preset.terms)
     folder.claim(resume)
     began = time.perf_counter()
     frozen = FrozenInputs(start.model, place, preset.schedule.precision, reporter.progress)
     photos, val_photos = (
         frozen.photos(examples, name) for examples, name in ((train, "train"), (val, "val"))
     )
-    matcher, calibration = learn_terms(start, photos, train, preset.terms, reporter.progress)
+    matcher, calibration = learn_terms(start, photos, train, terms, reporter.progress)
     bags = encode_inputs(matcher, val_photos, reporter.progress)
     search = term_search(matcher, calibration, val, bags, reporter.progress)
     summary = {"seconds": time.perf_counter() - began, "terms": len(matcher.config.terms)}

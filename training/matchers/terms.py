@@ -76,17 +76,16 @@ def learn_terms(
     start: Checkpoint,
     inputs: Sequence[Tensor],
     examples: Sequence[Example],
-    options: TermOptions,
+    terms: tuple[tuple[str, ...], ...],
     progress: Progress = silent,
 ) -> tuple[TwoTowerMatcher, Calibration]:
     """Give a checkpoint's matcher terms of a catalogue, and extend its calibration.
 
-    `inputs` are the frozen inputs of the examples' photos. The general part stays as it is, and so
-    do probabilities of texts without terms and of other photos. ValueError for a checkpoint without
-    a calibration.
+    `inputs` are the frozen inputs of the examples' photos, `terms` those of `choose_terms`. The
+    general part stays as it is, and so do probabilities of texts without terms and of other photos.
+    ValueError for a checkpoint without a calibration.
     """
     calibration = require_calibration(start)
-    terms = choose_terms(examples, options)
     matcher = add_terms(start.model, terms)
     assert matcher.terms is not None
     photos = encode_photos(matcher, inputs, progress)

@@ -22,6 +22,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from torch.distributed.rendezvous import rendezvous
 
+from models.threads import count_cores
 from models.types import PaddedBags
 
 RESTARTS = 3  # how often workers are started again after one was lost
@@ -197,7 +198,7 @@ def launch(workers: int, entry: Callable[..., Value], *arguments: Any) -> Value:
         monitor_interval=0.5,
         start_method="spawn",
     )
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, count_cores() // workers)))
     try:
         results = elastic_launch(config, _join)(entry, arguments)
     except ChildFailedError as lost:

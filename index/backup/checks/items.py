@@ -18,7 +18,6 @@ from index.catalog.edits import Change, patch
 from index.catalog.facets import facets_of
 from index.catalog.pictures import PictureLost
 from index.catalog.read_rows import Values, picture_rows, read_texts, select_items
-from index.catalog.restating import Restatement, restate
 from index.conditions import compose
 from index.database.checksums import checksums_of, restamp
 from index.database.tables import bags, facets, items
@@ -85,44 +84,22 @@ class Flatten:
             patch(self.catalog, self.collection, self.item.id, Change(), expected)
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
-    """Lets the next import of a damaged item's file store it again.
+def forget_stamp(catalog: Catalog, collection: int, revision: int) -> None:
+    """Let the next import of an item's file store it again, if the item still exists.
 
     The row stays, and so does what is damaged of it.
     """
-
-    catalog: Catalog
-    collection: int
-    revision: int
-
-    def __call__(self) -> None:
-        """Change the stamp in one transaction, if the item still exists."""
-        here = _here(items.c, self.collection, self.revision)
-        with self.catalog.writer.begin() as connection:
-            item = connection.execute(select(items).where(here)).one_or_none()
-            if item is None or not is_text(item.stamp):
-                return
-            shown = picture_rows(connection, self.collection, [item.revision])[item.revision]
-            texts = read_texts(connection, self.collection, [item.revision])[item.revision]
-            stamp = forget_state(item.stamp)
-            checksums = restamp(item._asdict(), shown, texts, stamp)
-            changed = {"stamp": stamp, "checksums": checksums}
-            connection.execute(update(items).where(here).values(changed))
-
-
-def is_text(value: object) -> bool:
-    """Return whether a row's value is a text; a damaged one may be of another type."""
-    return isinstance(value, str) and value != ""
-
-
-def forget_stamp(catalog: Catalog, collection: Collection, name: str) -> None:
-    """Let the next import of an item's file store it again."""
-    item = catalog.get_many(collection, [name]).get(name)
-    if item is None or not item.source or not item.stamp:
-        return
-    forgotten = Restatement(item, item.source, forget_state(item.stamp), item.metadata)
-    restate(catalog, collection, [forgotten], collection.name)
+    condition = _here(items.c, collection, revision)
+    with catalog.writer.begin() as connection:
+        item = connection.execute(select(items).where(condition)).one_or_none()
+        if item is None or not _is_text(item.stamp):
+            return
+        shown = picture_rows(connection, collection, [revision])[revision]
+        texts = read_texts(connection, collection, [revision])[revision]
+        stamp = forget_state(item.stamp)
+        checksums = restamp(item._asdict(), shown, texts, stamp)
+        changed = {"stamp": stamp, "checksums": checksums}
+        connection.execute(update(items).where(condition).values(changed))
 
 
 def check_items(
@@ -144,7 +121,7 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
     problems = list(_find_problems(rows, collection.dimension))
     if not problems and not _is_as_stored(rows):
         problems = ["it is not as it was stored: its checksums are of something else"]
-    forget = Forget(catalog, collection.key, item.revision)
+    forget = partial(forget_stamp, catalog, collection.key, item.revision)
     for problem in problems:
         if _has_own_bucket(item):
             yield _advise("items", subject, item, problem, forget)
@@ -157,20 +134,23 @@ def _check(catalog: Catalog, collection: Collection, rows: ItemRows) -> Iterator
     for number, picture in enumerate(rows.pictures):
         if _is_lost(catalog, collection, item, picture["name"]):
             label = "picture" if len(rows.pictures) == 1 else f"picture {number}"
-            problem = f"its {label} is missing or damaged"
-            read_again = partial(forget_stamp, catalog, collection, item.id)
-            yield _advise("pictures", subject, item, problem, read_again)
+            yield _advise("pictures", subject, item, f"its {label} is missing or damaged", forget)
 
 
 def _advise(
     part: str, subject: str, item: Row[Any], problem: str, forget: Callable[[], None]
 ) -> CheckFinding:
     """Tell how an item is stored again: by its file, or by who put it."""
-    if not (is_text(item.source) and is_text(item.stamp)):
+    if not (_is_text(item.source) and _is_text(item.stamp)):
         return CheckFinding(part, subject, f"{problem}; put it again")
     if is_unread(item.stamp):
         return CheckFinding(part, subject, f"{problem}; import {item.source} again")
     return CheckFinding(part, subject, problem, forget, f"import {item.source} again")
+
+
+def _is_text(value: object) -> bool:
+    """Return whether a row's value is a text; a damaged one may be of another type."""
+    return isinstance(value, str) and value != ""
 
 
 def _check_metadata(

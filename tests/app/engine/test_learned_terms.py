@@ -79,7 +79,8 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ser
         Example(name, Path(name), (name.split()[0],), terms=(name.split()[0],), group=name)
         for name in PHOTOS
     ]
-    learned = terms.learn_terms(start, inputs, examples, terms.TermOptions())
+    chosen = terms.choose_terms(examples, terms.TermOptions())
+    learned = terms.learn_terms(start, inputs, examples, chosen)
     made = {"start": (start.model, start.calibration), "terms": learned}
     running = {}
     for which, (model, calibration) in made.items():

@@ -88,7 +88,7 @@ def test_a_catalogue_is_found_by_its_terms_and_the_rest_stays(start, shop, cache
 def test_terms_need_a_calibrated_start_and_products_that_share_them(start, shop):
     loaded = checkpoint.load(start)
     with pytest.raises(ValueError, match="need a calibrated start"):
-        terms.learn_terms(replace(loaded, calibration=None), [], (), terms.TermOptions())
+        terms.learn_terms(replace(loaded, calibration=None), [], (), ())
     with pytest.raises(LookupError, match="no value of a field or query is shared by 40 of the 60"):
         terms.choose_terms(shop.split("train"), terms.TermOptions(least=40))
     with pytest.raises(ValueError, match="use at least 2 and 1"):
