@@ -23,6 +23,7 @@ from app.telemetry.requests import note, stage
 from index.catalog import reembedding
 from index.catalog.catalog import Catalog
 from index.catalog.ownership import ADOPTING, REFUSE
+from index.database import moments
 from index.disk import provide_temporary_folder
 from index.documents.thesaurus import Synonyms, parse_synonyms
 from index.items import Collection, Entry, Item, Picture, Replaced, check_photo
@@ -189,6 +190,7 @@ class Engine:
         try:
             return use(self.open(collection, reading=True), *args, **options)
         except Replaced:
+            moments.forget()
             return use(self.open(collection, reading=True), *args, **options)
 
     def write(

@@ -28,6 +28,7 @@ from app.schemas.search import ImageSearch, PhotoBody
 from app.settings import Settings
 from app.telemetry.events import EventLog
 from app.validation import parse_json, read_fields, read_json
+from index.database.moments import moment
 from models.vision.images import DisplayCopy
 
 Fields = TypeVar("Fields", bound=RequestBody)
@@ -171,7 +172,8 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
     """Run work in the request's lane; answer its result as JSON."""
 
     def respond() -> Response:
-        result = work()
+        with moment():
+            result = work()
         if isinstance(result, Response):
             return result
         _note_search(upload, result)

@@ -29,6 +29,7 @@ import uvicorn
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.http import server as http_server
 from app.main import create_app
 from app.settings import Settings
 from benchmarks.service import client_process
@@ -139,7 +140,8 @@ def serve(settings: Settings, engine: Engine) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    config = uvicorn.Config(create_app(settings, engine), port=port, log_level="error")
+    options = http_server.options(settings)
+    config = uvicorn.Config(create_app(settings, engine), port=port, log_level="error", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

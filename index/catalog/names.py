@@ -6,7 +6,6 @@ Names are read in transactions, so a change of names is seen as a whole or not a
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -25,8 +24,8 @@ from sqlalchemy import (
 
 from index.catalog.revisions import GARBAGE, LIVE, add_collection
 from index.database import curation, deleted_photos, series_rows, webhooks
-from index.database.driver_query import DriverQuery
-from index.database.errors import translate_errors
+from index.database.driver_query import DriverQuery, borrow
+from index.database.moments import read_once
 from index.database.tables import aliases, collections, settings
 from index.items import (
     Collection,
@@ -118,8 +117,10 @@ class Names:
     def find(self, name: str) -> Collection:
         """Find a collection by name or alias; LookupError lists the existing ones."""
         check_name(name)
-        # Each search asks a few times, so the driver reads it.
-        with translate_errors(), closing(self._reader.raw_connection()) as connection:
+        return read_once((self, name), lambda: self._find(name))
+
+    def _find(self, name: str) -> Collection:
+        with borrow(self._reader) as connection:
             rows = _FIND.fetch(connection, self._reader.dialect, name=name)
         if rows:
             return Collection(*rows[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
@@ -28,7 +28,9 @@ from index.catalog.stored_bags import StoredBag, StoredBags, read_bags
 from index.catalog.views import CatalogView
 from index.conditions import Scalar
 from index.database.checksums import ItemDamaged
+from index.database.driver_query import borrow
 from index.database.errors import translate_errors
+from index.database.moments import read_once
 from index.database.storage import Storage
 from index.database.tables import items
 from index.items import Collection, Entry, Item, Picture, check_photo
@@ -60,7 +62,7 @@ class CatalogReader:
 
     def revision(self, collection: Collection) -> int:
         """Read the newest change's revision; Replaced if the collection is gone."""
-        with translate_errors(), closing(self.reader.raw_connection()) as connection:
+        with borrow(self.reader) as connection:
             return read_revision(connection, self.reader.dialect, collection)
 
     def read_acknowledged(self, collection: Collection) -> int:
@@ -70,7 +72,7 @@ class CatalogReader:
         Asks the database only if the storage is shared.
         """
         if self.storage.shared:
-            return self.revision(collection)
+            return read_once((self, collection), lambda: self.revision(collection))
         return self._acknowledged.get(collection.key, 0)
 
     def acknowledge(self, collection: Collection, revision: int) -> None:
@@ -121,7 +123,7 @@ class CatalogReader:
 
     def look_up(self, collection: Collection, keys: Sequence[tuple[int, int]]) -> StoredBags:
         """Read bags as `bags` does, and the items of damaged ones."""
-        with translate_errors(), closing(self.reader.raw_connection()) as connection:
+        with borrow(self.reader) as connection:
             return read_bags(connection, self.reader.dialect, collection, keys)
 
     def picture(self, collection: Collection, item: str, photo: int = 0) -> Picture:

@@ -6,13 +6,40 @@ driver's errors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Dialect, Select, bindparam
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import ColumnElement, Dialect, Engine, Select, bindparam
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.compiler import SQLCompiler
+
+from index.database.errors import translate_errors
+
+
+@contextmanager
+def borrow(reader: Engine) -> Iterator[PoolProxiedConnection]:
+    """Borrow a connection; each query is a transaction of its own.
+
+    PostgreSQL is asked once for each, and not for the transaction's begin and end. Raises the
+    errors that those of the driver stand for.
+    """
+    with translate_errors(), closing(reader.raw_connection()) as connection:
+        driver = connection.driver_connection
+        if not isinstance(driver, psycopg.Connection):  # SQLite's begin none by themselves
+            yield connection
+            return
+        driver.autocommit = True
+        try:
+            yield connection
+        finally:
+            if driver.info.transaction_status == TransactionStatus.IDLE:
+                driver.autocommit = False
+            else:  # lost, or left in the middle of an answer
+                connection.invalidate()
 
 
 class DriverQuery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import select
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 
 from index.database import acknowledged, migrations
 from index.database.acknowledged import AcknowledgedLost, CountingConnection, Marks
@@ -174,9 +176,9 @@ def _make_engines(url: URL, wait: float) -> Engines:
         event.listen(engine, "begin", _begin_sqlite)
         reader = engine
     else:
-        # A connection is tested before it is used again.
-        engine = create_engine(url, connect_args=_libpq(wait), pool_pre_ping=True, **options)
+        engine = create_engine(url, connect_args=_libpq(wait), **options)
         event.listen(engine, "connect", _prepare_postgresql(wait))
+        event.listen(engine, "checkout", _check_unbroken)
         event.listen(engine, "begin", _begin_postgresql)
         reader = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -259,6 +261,21 @@ def _prepare_postgresql(wait: float) -> Callable[[Any, object], None]:
         connection.commit()
 
     return prepare
+
+
+def _check_unbroken(connection: Any, _record: object, _proxy: object) -> None:
+    """Test a connection before it is used again, if the server has sent or ended anything.
+
+    A server that ends says so to idle connections, so silent ones need no question.
+    """
+    try:
+        waiting = select.poll()
+        waiting.register(connection.fileno(), select.POLLIN)
+        if waiting.poll(0):
+            connection.execute("SELECT 1")
+            connection.rollback()
+    except psycopg.OperationalError as broken:
+        raise InvalidatePoolError from broken
 
 
 def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:

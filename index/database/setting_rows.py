@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import closing
 from dataclasses import is_dataclass
 from functools import lru_cache
 from types import UnionType
@@ -13,8 +12,7 @@ from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_h
 from sqlalchemy import ColumnElement, Connection, Engine, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from index.database.driver_query import DriverQuery
-from index.database.errors import translate_errors
+from index.database.driver_query import DriverQuery, borrow
 from index.database.tables import collections, settings
 from index.items import Collection, Replaced
 
@@ -34,7 +32,7 @@ def read(connection: Connection, name: str) -> str | None:
 
 def read_by_driver(reader: Engine, name: str) -> str | None:
     """Read a setting that every search reads; None without one."""
-    with translate_errors(), closing(reader.raw_connection()) as connection:
+    with borrow(reader) as connection:
         rows = _VALUE_BY_DRIVER.fetch(connection, reader.dialect, name=name)
     return rows[0][0] if rows else None
 

@@ -11,6 +11,7 @@ from contextlib import closing
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import event
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -94,6 +95,28 @@ def test_postgresql_that_is_away_is_a_503_until_it_is_back(engine, settings, pos
             assert put(client, "b").status_code == 201
             assert {one["id"] for one in client.get("/items").json()["items"]} == {"a", "b"}
         catalog.close()
+
+
+@pytest.mark.parametrize("address", ["/search/image", "/search/text", "/search/products"])
+def test_a_search_asks_a_shared_database_a_few_times(engine, settings, database, tmp_path, address):
+    catalog = Catalog(Storage(tmp_path / "other", database=database, shared=True))
+    served = Engine(engine.models, catalog, tmp_path / "other")
+    served.serve()
+    asked: list[str] = []
+
+    def note(*_: object) -> None:
+        asked.append(threading.current_thread().name)
+
+    with TestClient(create_app(settings, served), raise_server_exceptions=False) as client:
+        for name in "ab":
+            assert put(client, name).status_code == 201
+            assert client.post(address, json={"text": "red"}).status_code == 200
+        event.listen(catalog.reader, "checkout", note)
+        assert client.post(address, json={"text": "red"}).status_code == 200
+        event.remove(catalog.reader, "checkout", note)
+    served.close()
+    # For the collection, its newest change, its curation, bags and items.
+    assert 1 <= sum(name.startswith("lane-") for name in asked) <= 5
 
 
 def test_text_that_postgresql_cannot_hold_is_refused(engine, settings, postgresql, tmp_path):
