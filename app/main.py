@@ -23,7 +23,6 @@ from app.http.addresses import RootPathMiddleware
 from app.http.errors import REQUEST_ID
 from app.http.lanes import Lanes
 from app.http.middleware import (
-    SECURITY_HEADERS,
     AllowedHostsMiddleware,
     HeadMiddleware,
     RawPathMiddleware,
@@ -31,6 +30,7 @@ from app.http.middleware import (
     SameOriginMiddleware,
     SecurityHeadersMiddleware,
     list_allowed_hosts,
+    list_security_headers,
 )
 from app.http.observation import observe
 from app.http.openapi import describe
@@ -111,7 +111,7 @@ def create_app(
     app.state.deliverer = Deliverer(lambda: app.state.engine, Poster.of(settings))
     app.router.routes += _list_routes()
     page.serve(app)
-    errors.install(app, SECURITY_HEADERS)
+    errors.install(app, list_security_headers(settings))
     app.openapi = lambda: describe(app, settings.root_path)  # type: ignore[method-assign]  # FastAPI's own way
     _add_middleware(app, settings)
     observe(app, queries=settings.log_queries, audit=AuditLog(settings.audit))
@@ -151,7 +151,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(SameOriginMiddleware, trusted=settings.cors_origins)
     app.add_middleware(AllowedHostsMiddleware, allowed=list_allowed_hosts(settings))
     app.add_middleware(RequestHeadersMiddleware)
-    app.add_middleware(SecurityHeadersMiddleware)
+    app.add_middleware(SecurityHeadersMiddleware, headers=list_security_headers(settings))
     app.add_middleware(RootPathMiddleware, root=settings.root_path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ def read(file: Path) -> list[Judgement]:
 
     Rows of the first two have a `query`, an `id`, and a `grade`, `relevance`, `weight` or `score`;
     without any the value is 1. TREC's rows are "query 0 item grade" and "query Q0 item rank score
-    tag". ValueError names an invalid line, LookupError a missing file.
+    tag". ValueError names an invalid line, such as one of nan, LookupError a missing file.
     """
     if not file.is_file():
         raise LookupError(f"there is no file {file}")
@@ -75,7 +76,7 @@ def from_trec(lines: Iterable[str]) -> Iterator[Judgement | None]:
         if columns and len(columns) not in TREC_VALUE:
             raise ValueError(f"expected {QRELS} or {RUN} columns between spaces, got {line!r:.60}")
         if columns:
-            value = float(columns[TREC_VALUE[len(columns)]])
+            value = parse_value(columns[TREC_VALUE[len(columns)]])
             yield Judgement(columns[0], columns[2], value)
         else:
             yield None
@@ -86,7 +87,15 @@ def judgement(row: Mapping[str, Any]) -> Judgement:
     if not isinstance(row, Mapping) or not (row.get("query") and row.get("id")):
         raise ValueError(f"expected a query and an id, got {row!r:.60}")
     value = next((row[name] for name in VALUES if row.get(name) not in (None, "")), 1.0)
-    return Judgement(str(row["query"]).strip(), str(row["id"]), float(value))
+    return Judgement(str(row["query"]).strip(), str(row["id"]), parse_value(value))
+
+
+def parse_value(number: str | float) -> float:
+    """Parse a row's number; ValueError for nan, without an order."""
+    value = float(number)
+    if math.isnan(value):
+        raise ValueError(f"expected a number, got {number!r}")
+    return value
 
 
 def queries(rows: Iterable[Judgement]) -> list[str]:

@@ -13,7 +13,7 @@ from fastapi.security import SecurityScopes
 
 from app.access.credentials import KeyDep, SessionDep
 from app.access.keyring import Keyring, check_lock
-from app.access.keys import Caller
+from app.access.keys import ApiKey, Caller
 from app.access.quotas import Quotas
 from app.access.sessions import Sessions
 from app.access.user_checks import check_users
@@ -95,6 +95,22 @@ class Door:
             f"this needs a key{token} with the role {needed}: send Authorization: Bearer "
             f"KEY{token and ' or TOKEN'}, or X-API-Key: KEY"
         )
+
+    def check_standing(self, caller: Caller) -> None:
+        """Raise Unauthorized once the key of a running request is taken back.
+
+        Users of tokens and of proxies were let in until the request's end.
+        """
+        if isinstance(caller, ApiKey):
+            stands = self.keyring.find_mark(caller.name, caller.mark) == caller
+        else:
+            stands = caller is not ANYONE or not self.locked
+        if not stands:
+            raise Unauthorized(
+                f"{caller.title} was taken back; send the rest with another key"
+                if isinstance(caller, ApiKey)
+                else "this needs a key by now; send the rest with one"
+            )
 
     async def _identify_token(self, text: str) -> User:
         """Return the user of a token; Unauthorized for other texts."""

@@ -53,6 +53,6 @@ def reads(
         embeds = getattr(asked, "box", None) is not None  # a part of a photo
         chosen = agent.lanes.photos if embeds or lane == "photos" else agent.lanes.searches
         with chosen.place(agent.caller):
-            return await chosen.run(read, agent.engine, asked)
+            return await chosen.run_for(agent.caller, read, agent.engine, asked)
 
     return Capability(name, purpose, question, call)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from unicodedata import normalize
 
 from app.answers.cursors import Cursors, name_of_list
 from app.answers.items import about_photo, photo_address_of
 from app.engine.engine import Engine
+from app.imports.folders.moves import split_stamp
 from app.schemas.duplicates import DuplicateOut, DuplicatesOut, SeriesOut
 from index.catalog.reader import CatalogReader
 from index.database import series_rows
@@ -15,11 +19,15 @@ from index.database.series_rows import SeriesMember
 from index.items import Collection, Item
 
 SHOWN = 100  # photos of a series
+# What systems add to the name of a copy: "a (1).jpg", "a copy 2.jpg", "a - Kopie.jpg".
+COPY = re.compile(
+    r"\(\d+\)\s*$|[\W_](?:copy|kopie|kopi|kopia|copie|copia|cópia)(?![^\W\d_])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A series with its items, the largest first."""
+    """A series with its items, in the order of `sort_members`."""
 
     name: str
     members: Sequence[SeriesMember]
@@ -46,11 +54,35 @@ def read_series(catalog: CatalogReader, home: Collection) -> list[Series]:
     """Read all series in order."""
     with catalog.reader.begin() as connection:
         members = series_rows.list_members(connection, home)
-    series = (
-        Series(name, sorted(of_it, key=lambda member: (-member.size, member.id)))
-        for name, of_it in members.items()
-    )
+    series = (Series(name, sort_members(of_it)) for name, of_it in members.items())
     return sorted(series, key=lambda each: each.place)
+
+
+def sort_members(
+    members: Iterable[SeriesMember], items: Mapping[str, Item] | None = None
+) -> list[SeriesMember]:
+    """Sort the photos of a series: the one to keep first.
+
+    It is the largest; of the same size, with `items`, one with a date of its own and the earliest
+    one; then one without the mark of a copy in its name.
+    """
+
+    def rank(member: SeriesMember) -> tuple[int, bool, str, bool, str]:
+        item = items.get(member.id) if items else None
+        stated = item is not None and item.metadata.get("taken_from", "file") != "file"
+        taken = f"{(item and _read_taken(item)) or ''}~"  # an exact time is before its day
+        return -member.size, not stated, taken, is_copy(member.id), member.id
+
+    return sorted(members, key=rank)
+
+
+def is_copy(name: str) -> bool:
+    """Return whether a file's name has the mark of a copy.
+
+    >>> [is_copy(name) for name in ("a (1).jpg", "IMG copy 2.JPG", "a - Kopie.jpg", "a_1.jpg")]
+    [True, True, True, False]
+    """
+    return COPY.search(normalize("NFC", PurePath(name).stem)) is not None
 
 
 def _list(
@@ -61,8 +93,9 @@ def _list(
     after = None if cursor is None else tuple(cursors.read(cursor, kind))
     left = [series for series in every if after is None or series.place > after]
     page = left[:limit]
-    ids = [member.id for series in page for member in series.members[:SHOWN]]
+    ids = [member.id for series in page for member in series.members]
     items = engine.catalog.get_many(home, ids, set())
+    page = [replace(each, members=sort_members(each.members, items)) for each in page]
     return DuplicatesOut(
         collection=collection,
         series=len(every),
@@ -75,7 +108,7 @@ def _list(
 
 def _make_series(collection: str, series: Series, items: Mapping[str, Item]) -> SeriesOut:
     shown = [member for member in series.members[:SHOWN] if member.id in items]
-    digests = _digests_of(items[shown[0].id]) if shown else []
+    largest = _content_of(items[shown[0].id]) if shown else ()
     return SeriesOut(
         series=series.name,
         photos=len(series.members),
@@ -85,9 +118,7 @@ def _make_series(collection: str, series: Series, items: Mapping[str, Item]) -> 
                 id=member.id,
                 bytes=member.size,
                 largest=at == 0,
-                same_file=at > 0
-                and member.size == shown[0].size
-                and _digests_of(items[member.id]) == digests,
+                same_file=at > 0 and _content_of(items[member.id]) == largest,
                 taken=_read_taken(items[member.id]),
                 image=photo_address_of(collection, items[member.id]),
                 **about_photo(collection, member.id, items[member.id].photos, 0),
@@ -97,8 +128,10 @@ def _make_series(collection: str, series: Series, items: Mapping[str, Item]) -> 
     )
 
 
-def _digests_of(item: Item) -> list[str]:
-    return [photo.digest for photo in item.photos]
+def _content_of(item: Item) -> tuple[str, ...]:
+    """Return the size of a photo's file, without its sidecars, and its digests."""
+    size = split_stamp(item.stamp or "")[0].partition("-")[0]
+    return size, *(photo.digest for photo in item.photos)
 
 
 def _read_taken(item: Item) -> str | None:

@@ -16,8 +16,8 @@ from index.items import ANY, Collection, Expected
 
 # An element of a list, which may be empty: a tag, or one of ours whose quotes a shell took away.
 ELEMENT = re.compile(
-    r'[ \t]*(?:(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"|(?P<bare>[0-9a-f]{32}-[0-9]+))?'
-    r"[ \t]*(?:,|$)"
+    r'[ \t]*+(?:(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"|(?P<bare>[0-9a-f]{32}-[0-9]+))?'
+    r"[ \t]*+(?:,|$)"
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
@@ -83,6 +83,65 @@ def network(address: str) -> str:
     return f"{IPv6Address(int(host) >> 64 << 64)}/64"
 
 
+class Turns:
+    """`count` turns at once, given to callers one after the other.
+
+    Who asks for many waits behind whoever asks for few. One caller has `share` of them at most.
+    Used by one event loop.
+    """
+
+    def __init__(self, count: int, share: int | None = None) -> None:
+        self._free, self._share = count, share or count
+        self._taken: Counter[str] = Counter()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the next caller first
+
+    async def take(self, caller: str) -> None:
+        """Wait for a turn."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(caller, deque()).append(turn)
+        self._give()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._leave(caller, turn)
+            else:  # it was given at the same moment
+                self.give_back(caller)
+            raise
+
+    def give_back(self, caller: str) -> None:
+        """End a turn, and give it to the next caller."""
+        self._free += 1
+        self._taken[caller] -= 1
+        if not self._taken[caller]:
+            del self._taken[caller]
+        self._give()
+
+    def _give(self) -> None:
+        """Give free turns to whoever waits."""
+        while self._free and (caller := self._next()) is not None:
+            turns = self._waiting.pop(caller)
+            turn = turns.popleft()
+            if turns:
+                self._waiting[caller] = turns  # behind the others
+            if not turn.cancelled():
+                self._free -= 1
+                self._taken[caller] += 1
+                turn.set_result(None)
+
+    def _leave(self, caller: str, turn: asyncio.Future[None]) -> None:
+        """Wait no longer for a turn."""
+        turns = self._waiting.get(caller, deque())
+        with suppress(ValueError):
+            turns.remove(turn)
+        if not turns:
+            self._waiting.pop(caller, None)
+
+    def _next(self) -> str | None:
+        """The caller to have the next turn, if any may."""
+        return next((name for name in self._waiting if self._taken[name] < self._share), None)
+
+
 class LargeWork:
     """Work on photos of all lanes, after which networks give memory back.
 
@@ -95,19 +154,14 @@ class LargeWork:
 
     def count(self, future: Future[Any]) -> None:
         """Count work until its thread is done, whoever still waits for it."""
-        loop = asyncio.get_running_loop()
         self._running += 1
         self._cancel()
+        call_when_done(future, self._end)
 
-        def end(_: Future[Any]) -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._end, loop)
-
-        future.add_done_callback(end)
-
-    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _end(self) -> None:
         self._running -= 1
         if not self._running and not self._closed:
+            loop = asyncio.get_running_loop()
             self._rest = loop.call_later(REST, Thread(target=memory.rest).start)
 
     def close(self) -> None:
@@ -120,12 +174,24 @@ class LargeWork:
             self._rest.cancel()
 
 
+def call_when_done(future: Future[Any], call: Callable[[], object]) -> None:
+    """Call in this event loop once work is done or cancelled."""
+    loop = asyncio.get_running_loop()
+
+    def tell(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(call)
+
+    future.add_done_callback(tell)
+
+
 class Lane:
     """A queue for work of one kind, with `running` threads.
 
     `waiting` requests more may have a place, from when their body is there until they have
-    computed; the next is refused. `patience` is how many seconds work may wait for its turn. What
-    `large` work leaves free of memory goes back to the system.
+    computed; the next is refused. `patience` is how many seconds work may wait for its turn. Turns
+    go from caller to caller, `share` of them at once to one. What `large` work leaves free of
+    memory goes back to the system.
     """
 
     def __init__(
@@ -136,11 +202,14 @@ class Lane:
         patience: float | None,
         nice: int = 0,
         *,
+        share: int | None = None,
         large: LargeWork | None = None,
     ) -> None:
         self.places, self.patience, self.large = Places(name, running + waiting), patience, large
         self.gauges = LaneGauges(name, self.places.count)
         self._room = asyncio.Semaphore(running)
+        # One more than there are threads, so that none waits for the event loop.
+        self._turns = Turns(running + 1, share)
         self._threads = ThreadPoolExecutor(
             running, f"lane-{name}", initializer=priority.lower, initargs=(nice,)
         )
@@ -180,26 +249,58 @@ class Lane:
         *args: Arguments.args,
         **options: Arguments.kwargs,
     ) -> Result:
-        """Do work in its turn.
+        """Do work in its turn, as `run_for` without a caller does."""
+        return await self.run_for("", work, *args, **options)
+
+    async def run_for(
+        self,
+        caller: str,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **options: Arguments.kwargs,
+    ) -> Result:
+        """Do work in the caller's turn.
 
         It is skipped if the task is cancelled before it begins.
         """
-        task = partial(work, *args, **options)
-        call = partial(copy_context().run, self._compute, task, perf_counter())
+        asked, future = perf_counter(), None
         self.gauges.waiting.inc()
-        future: Future[Result] = self._threads.submit(call)
-        if self.large:
-            self.large.count(future)
-        turn = asyncio.wrap_future(future)
         try:
-            await asyncio.wait({turn}, timeout=self.patience)
+            await self._take_turn(caller)
+            future = self._submit(
+                caller, partial(self._compute, partial(work, *args, **options), asked)
+            )
+            turn = asyncio.wrap_future(future)
+            await asyncio.wait({turn}, timeout=self._left(asked))
             if not turn.done() and future.cancel():
-                self.gauges.refused.inc()
-                raise Unavailable("the service is busy; try again in a moment")
+                raise self._refuse()
             return await turn
         finally:
-            if future.cancel():
+            if future is None or future.cancel():
                 self.gauges.waiting.dec()
+
+    async def _take_turn(self, caller: str) -> None:
+        try:
+            async with asyncio.timeout(self.patience):
+                await self._turns.take(caller)
+        except TimeoutError as late:
+            raise self._refuse() from late
+
+    def _submit(self, caller: str, work: Callable[[], Result]) -> Future[Result]:
+        """Give work to a thread; the turn ends with it, whoever still waits for it."""
+        future = self._threads.submit(copy_context().run, work)
+        call_when_done(future, lambda: self._turns.give_back(caller))
+        if self.large:
+            self.large.count(future)
+        return future
+
+    def _left(self, asked: float) -> float | None:
+        """The seconds of patience that are left."""
+        return None if self.patience is None else self.patience - (perf_counter() - asked)
+
+    def _refuse(self) -> Unavailable:
+        self.gauges.refused.inc()
+        return Unavailable("the service is busy; try again in a moment")
 
     def _compute(self, work: Callable[[], Result], submitted: float) -> Result:
         self.gauges.waiting.dec()
@@ -240,7 +341,7 @@ class Lanes:
                 "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=large
             ),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
-            fetches=Lane("fetches", 8, settings.photos_waiting, None),
+            fetches=Lane("fetches", 8, settings.photos_waiting, None, share=6),
             bodies=Places("bodies that are still coming", settings.bodies),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -197,21 +197,28 @@ SECURITY_HEADERS = {
     "X-Frame-Options": "DENY",  # for browsers that do not know frame-ancestors
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-site",  # photos are not shown in foreign pages
 }
+
+
+def list_security_headers(settings: Settings) -> dict[str, str]:
+    """List the headers of every answer; pages of allowed origins may show photos."""
+    shown = {"Cross-Origin-Resource-Policy": "cross-origin"} if settings.cors_origins else {}
+    return SECURITY_HEADERS | shown
 
 
 class SecurityHeadersMiddleware:
     """Forbids browsers to load from elsewhere or to guess content types."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self.app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and add the headers to its answer."""
 
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                MutableHeaders(scope=message).update(self._headers)
                 if path_in(scope) == "/docs":
                     MutableHeaders(scope=message)["Content-Security-Policy"] = CONTENT_OF_DOCS
             await send(message)

@@ -140,7 +140,7 @@ class _Walk:
         """Follow a link to a folder, unless read by another way."""
         target = link.resolve()
         if any(_overlap(target, read) for read in (self.root, *self.followed)):
-            return "links to folders that are read by another way"
+            return "links to folders read by another way"
         self.followed.append(target)
         return ""
 
@@ -185,11 +185,11 @@ class _Walk:
         if self._is_excluded(file):
             return EXCLUDED
         if ending in VIDEO_ENDINGS and not can_read_videos():
-            return f"{ending} files, which are read after {extras.install('video')}"
+            return f"{ending} files, read after {extras.install('video')}"
         if ending in READ_ENDINGS or _is_read(_read_head(file)):
             return ""
         if ending in TABLE_ENDINGS:
-            return f"{ending} files, which are imported if they are named"
+            return f"{ending} files, imported if named"
         if ending in EXPORTED:
             return f"{ending} files; export them as JPEG or PNG"
         return f"{ending} files" if ending else "files without an ending"

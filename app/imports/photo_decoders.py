@@ -40,6 +40,8 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),  # so that memory of large photos is given back
 }
+# Beginnings of names; others may hold passwords, and decoders read files of anyone.
+SHOWN = ("PATH", "HOME", "LANG", "LC_", "LD_", "TZ", "TMP", "TEMP", "XDG_", "PYTHON", "OMP_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,12 @@ class Decoders:
         process.end()
 
 
+def _choose_environment() -> dict[str, str]:
+    """Choose the environment of a decoder, without secrets."""
+    shown = {name: value for name, value in os.environ.items() if name.startswith(SHOWN)}
+    return shown | ENVIRONMENT
+
+
 def _end_all(processes: set[_Process]) -> None:
     while processes:
         processes.pop().end()
@@ -168,7 +176,7 @@ class _Process:
                 [*command, str(handle), str(seconds), str(allowance.all_memory)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[handle],
-                env=os.environ | ENVIRONMENT,
+                env=_choose_environment(),
                 start_new_session=True,  # an interrupt from the terminal is not for it
             )
 

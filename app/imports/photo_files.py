@@ -16,11 +16,12 @@ from models.vision import images
 from models.vision.images import DisplayCopy, Photo
 from models.vision.photo_decoding import MOST_BYTES, MOST_PIXELS
 
-VERSION = 1  # of what is read of a file; a change of it reads stored photos' files again
+VERSION = 2  # of what is read of a file; a change of it reads stored photos' files again
 TEXTS_VERSION = 1  # of how text in photos is read, likewise
 LIMITS = FileLimits(MOST_BYTES, MOST_PIXELS)
 POSITION = ("latitude", "longitude")
 PLACES = ("city", "region", "country")
+IN_UTC = ("video", "takeout")  # sources of dates that know no local time
 
 
 class FileDecoder(Protocol):
@@ -91,18 +92,25 @@ class FileReading:
     def complete(self, read: Mapping[str, Any], file: Path | None = None) -> dict[str, Any]:
         """Complete metadata by a file's name and time and by places' names."""
         facts = dict(read)
-        if "taken" not in facts and self.of_folder and file is not None:
-            facts |= _date_by_file(file)
+        if self.of_folder and file is not None:
+            facts |= _date_by_file(facts, file)
         if "latitude" in facts and not facts.keys() & {"city", "country"}:
             facts |= places.find_place(facts["latitude"], facts["longitude"])
         dropped = {"full": (), "places": POSITION, "none": (*POSITION, *PLACES)}[self.positions]
         return {key: value for key, value in facts.items() if key not in dropped}
 
 
-def _date_by_file(file: Path) -> dict[str, str]:
-    """Return the date in a file's name, or of its change."""
-    if taken := dates.read_name(file.name):
-        return {"taken": taken, "taken_from": "name"}
+def _date_by_file(facts: Mapping[str, Any], file: Path) -> dict[str, str]:
+    """Return the date in a file's name, or of its change.
+
+    Of a stated moment in UTC its local time, if the name has it.
+    """
+    named = dates.read_name(file.name)
+    if "taken" in facts:
+        in_utc = facts["taken_from"] in IN_UTC
+        return {"taken": dates.write_local(facts["taken"], named)} if in_utc else {}
+    if named:
+        return {"taken": named, "taken_from": "name"}
     try:
         changed = dates.write_file_time(file.stat().st_mtime)
     except OSError:

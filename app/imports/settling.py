@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.engine.engine import Engine
@@ -29,11 +29,13 @@ def settle_known(
     """Replace sources without new photos by their outcomes.
 
     Skips what is unchanged, and patches that of which only the place or the metadata changed.
-    Files with new content come last: only then is it known which items moved elsewhere.
+    Files with new content come last: only then is it known which items moved elsewhere. Files of
+    deleted photos come before these: one takes over an item of its content without a file.
     """
     settling = _Settling(engine, collection, home, Moves(engine, home, most_bytes))
     for part in split_stream(incoming, LOOKED_UP):
         yield from settling.settle(part)
+    yield from settling.settle_deleted()
     yield from settling.list_changed()
 
 
@@ -46,6 +48,7 @@ class _Settling:
     home: Collection
     moves: Moves
     _changed: list[ItemSource] = field(default_factory=list)  # files with new content
+    _deleted: list[ItemSource] = field(default_factory=list)  # files of deleted photos
 
     def settle(
         self, part: Sequence[ItemSource | ImportOutcome]
@@ -55,7 +58,10 @@ class _Settling:
         stamps = self.engine.catalog.stamps(self.home, [source.place for source in sources])
         known = {place: state_of(stamp) for place, stamp in stamps.items()}
         changed = [source for source in sources if known.get(source.place) != source.stamp]
-        settled = self._settle_changed(changed) if changed else {}
+        deleted = [source for source in changed if self._is_deleted_here(source, known)]
+        self._deleted += deleted
+        aside = {source.place for source in deleted}
+        settled = self._settle_changed([each for each in changed if each.place not in aside])
         for entry in part:
             if isinstance(entry, ImportOutcome):
                 yield entry
@@ -65,8 +71,15 @@ class _Settling:
                 yield outcome
             elif entry.movable and entry.place in known:
                 self._changed.append(entry)
-            else:
+            elif entry.place not in aside:
                 yield entry
+
+    def settle_deleted(self) -> Iterator[ItemSource | ImportOutcome]:
+        """Leave deleted photos out, or give them items of lost files."""
+        for start in range(0, len(self._deleted), LOOKED_UP):
+            part = self._deleted[start : start + LOOKED_UP]
+            settled = self._settle_changed(part)
+            yield from (settled.get(source.place, source) for source in part)
 
     def list_changed(self) -> Iterator[ItemSource]:
         """Yield the files with new content, with the ids of their items."""
@@ -77,19 +90,23 @@ class _Settling:
                 item = ids.get(source.place)
                 yield replace(source, id=item) if item and self.moves.is_free(item) else source
 
+    def _is_deleted_here(self, source: ItemSource, known: Container[str]) -> bool:
+        """Return whether the photo of this very file is deleted."""
+        new = source.movable and source.place not in known
+        return new and bool(self.moves.list_deleted_here(source))
+
     def _settle_changed(
         self, changed: Sequence[ItemSource]
     ) -> dict[str, ItemSource | ImportOutcome]:
         """Settle sources without reading; return outcomes by place."""
+        if not changed:
+            return {}
         stored = self.engine.catalog.get_many(self.home, [source.id for source in changed])
         files = [source.place for source in changed if source.movable]
         ids = self.engine.catalog.ids_at(self.home, files) if files else {}
         patches, settled = dict[str, Restatement](), dict[str, ItemSource | ImportOutcome]()
         for source in changed:
-            new = source.movable and source.place not in ids
-            if new and self.moves.is_deleted_here(source):
-                settled[source.place] = ImportOutcome(source.place, "unread", DELETED)
-            elif not source.movable:
+            if not source.movable:
                 item = stored.get(source.id)
                 if item and (patch := _restate(source, item)):
                     patches.setdefault(item.id, patch)  # an item is patched once
@@ -98,7 +115,7 @@ class _Settling:
                     patches[item.id] = patch
                 else:
                     settled[source.place] = replace(source, id=item.id)
-            elif new and self.moves.is_deleted(source):
+            elif source.place not in ids and self.moves.is_deleted(source):
                 settled[source.place] = ImportOutcome(source.place, "unread", DELETED)
         done = patch_items(self.engine, self.collection, self.home, list(patches.values()))
         return settled | dict(done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -13,6 +13,8 @@ from app.schemas.fields import LONGEST_URL
 
 Address = IPv4Address | IPv6Address
 TRANSLATED = IPv6Network("64:ff9b::/96")  # NAT64: an IPv4 address in its last four bytes
+# Not public, but for older Pythons: protocols (Oracle's metadata), documentation; Azure's host.
+PRIVATE = tuple(map(ip_network, ("192.0.0.0/24", "3fff::/20", "168.63.129.16/32")))
 
 
 class AddressRefused(ValueError):
@@ -32,6 +34,8 @@ def is_public(address: Address) -> bool:
             return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
         if address.ipv4_mapped or address.sixtofour or address.teredo or address.is_site_local:
             return False
+    if any(address in network for network in PRIVATE):
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from ipaddress import IPv4Address
 from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Any
@@ -14,6 +15,7 @@ from httpcore2 import ConnectionPool, NetworkBackend, NetworkStream, Response, S
 
 from app.network.addresses import Address, AddressRefused, is_public, resolve
 
+LOOPBACK = IPv4Address("127.0.0.1")
 LOOKUPS = BoundedSemaphore(64)  # names that are being resolved at a time; some take minutes
 
 
@@ -85,9 +87,17 @@ class PinnedNetwork(NetworkBackend):
 
     def _connect(self, address: Address, port: int, *options: Any) -> NetworkStream:
         seconds = seconds_left(self._deadline)
-        return TimedStream(
-            SyncBackend().connect_tcp(str(address), port, seconds, *options), self._deadline
-        )
+        stream = SyncBackend().connect_tcp(str(address), port, seconds, *options)
+        if _leads_here(stream) and not self._permitted(LOOPBACK):
+            stream.close()
+            raise AddressRefused(f"{address} is an address of this machine")
+        return TimedStream(stream, self._deadline)
+
+
+def _leads_here(stream: NetworkStream) -> bool:
+    """Whether a connection goes to this machine, by whichever of its addresses."""
+    ours, theirs = (stream.get_extra_info(end) for end in ("client_addr", "server_addr"))
+    return bool(ours[0] == theirs[0])
 
 
 class TimedStream(NetworkStream):

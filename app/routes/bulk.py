@@ -6,7 +6,7 @@ import asyncio
 import logging
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from app.access.door import EngineDep, require_role
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.engine.refusals import reason_of
-from app.http.errors import TooSlow, Unavailable, WrongMediaType
+from app.http.errors import TooSlow, Unauthorized, Unavailable, WrongMediaType
 from app.http.lanes import Lanes
 from app.http.openapi import OF_COLLECTION, OF_WRITE, Responses, lines_of, problems, reference
 from app.http.spool import Backlog, Line, limit_pauses, split_lines
@@ -86,22 +86,25 @@ async def import_items(
     decode: DecodersDep,
     fetch: FetchDep,
     settings: SettingsDep,
+    caller: CallerDep,
     collection: CollectionDep = DEFAULT,
     create: Annotated[bool, Query(description="Make the collection if it is new.")] = True,
 ) -> Duplex:
     """Store items, one JSON object a line; answer each line once it is on disk.
 
     Read the answers while you send, or send at most some 10,000 lines at a time. Once the name no
-    longer stands for the collection that it stood for, the lines that follow are refused.
+    longer stands for the collection that it stood for, or the key is taken back, the lines that
+    follow are refused.
     """
     if media_type(request) not in (NDJSON, JSONL):
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     home = await lanes.writes.run(engine.open, collection, create=create)
+    state = request.app.state
     work = Import(engine, lanes, decode, fetch, settings, collection, home)
+    work.caller = caller
+    work.check_caller = partial(state.door.check_standing, request.state.caller)
     told = await lanes.writes.run(webhooks.listens, engine.catalog.reader, home)
-    statuses = (
-        work.announce(request.app.state.deliverer, request) if told else work.statuses(request)
-    )
+    statuses = work.announce(state.deliverer, request) if told else work.statuses(request)
     return Duplex(statuses, media_type=NDJSON)
 
 
@@ -120,7 +123,9 @@ class Import:
     ) -> None:
         self.engine, self.lanes, self.decode, self.fetch = engine, lanes, decode, fetch
         self.settings, self.collection, self.home = settings, collection, home
-        self.gone: str | None = None  # why the collection takes no more
+        self.caller = ""  # to count what is fetched for
+        self.check_caller: Callable[[], None] = lambda: None  # Unauthorized once it may not go on
+        self.gone: str | None = None  # why no more is taken
         self.backlog = Backlog(settings.batch, settings.upload_bytes * 4 // 3)
         self.storing = False
         self.cut: Line | None = None  # where and why the body was not read to its end
@@ -180,7 +185,7 @@ class Import:
         outcomes: Sequence[int | str]
         try:
             outcomes = await self._store(lines, [content for _, content in parsed])
-        except Replaced as gone:
+        except (Replaced, Unauthorized) as gone:
             self.gone = str(gone)
             outcomes = [self.gone] * len(lines)
         except (Busy, Unavailable) as failed:
@@ -196,13 +201,19 @@ class Import:
     async def _store(
         self, lines: Sequence[Line], sent: Sequence[ImportLine | str]
     ) -> list[int | str]:
-        """Return each line's revision or refusal; Replaced if the collection is gone."""
+        """Return each line's revision or refusal.
+
+        Replaced if the collection is gone, Unauthorized if the caller's key is.
+        """
         if self.gone is not None:
             return [self.gone] * len(sent)
+        self.check_caller()
         # Before anything is embedded; what is stored is checked once more, in its transaction.
         await self.lanes.writes.run(self.engine.catalog.names.check, self.collection, self.home)
         async with self.lanes.batches.room(sum(line.size for line in lines)):
-            fetches = [self.lanes.fetches.run(self._photos, content) for content in sent]
+            fetches = [
+                self.lanes.fetches.run_for(self.caller, self._photos, content) for content in sent
+            ]
             read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
         entries = [outcome for outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(

@@ -73,14 +73,14 @@ async def patch_item(
     new = [image for image in sent.images or () if isinstance(image, str)]
     if new:
         with lanes.photos.place(caller):
-            fetched = await lanes.fetches.run(get_photos, None, None, new, fetch)
-            photos = await lanes.photos.run(embed_photos, fetched)
+            fetched = await lanes.fetches.run_for(caller, get_photos, None, None, new, fetch)
+            photos = await lanes.photos.run_for(caller, embed_photos, fetched)
     elif sent.images is not None:
         photos = [image for image in sent.images if isinstance(image, int)]
     if sent.metadata and not sent.metadata.keys().isdisjoint(TITLES):
         with lanes.searches.place(caller):
             title = engine, collection, id, sent.metadata
-            sentence = await lanes.searches.run(embed_new_title, *title)
+            sentence = await lanes.searches.run_for(caller, embed_new_title, *title)
     with lanes.writes.place(caller):
         home, item = await lanes.writes.run(engine.write, collection, patch)
     response.headers["ETag"] = etag(home, item.revision)

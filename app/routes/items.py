@@ -73,7 +73,7 @@ async def put_item(
 ) -> StoredItem:
     """Store an item and replace the former one; searches find it immediately."""
     check_new_id(id)
-    sent = upload.fields
+    sent, caller = upload.fields, upload.caller
     draft = Draft(id, sent.metadata, sentences=tuple(sent.sentences), stamp=sent.stamp)
     reading = FileReading.of(settings, of_folder=False) if sent.read_metadata else None
 
@@ -91,10 +91,11 @@ async def put_item(
     # A collection that is dropped while photos are looked at is not made again.
     exists = await lanes.writes.run(engine.knows, sent.collection)
     named = list[bytes]()
-    with upload.lane.place(upload.caller):
+    with upload.lane.place(caller):
         if sent.image_url is not None or sent.images:
-            named = await lanes.fetches.run(get_photos, None, sent.image_url, sent.images, fetch)
-        draft, entry = await upload.lane.run(embed_photos, named)
+            photos = sent.image_url, sent.images
+            named = await lanes.fetches.run_for(caller, get_photos, None, *photos, fetch)
+        draft, entry = await upload.lane.run_for(caller, embed_photos, named)
     # It waits for no turn to compute.
     home, revision, replaced = await lanes.writes.run(
         engine.write, sent.collection, store, create=not exists

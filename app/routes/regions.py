@@ -97,7 +97,7 @@ async def get_crop(
         return Response(drawn, headers=headers, media_type=kind)
 
     with lanes.searches.place(caller):
-        return await lanes.searches.run(cut)
+        return await lanes.searches.run_for(caller, cut)
 
 
 def _draw_hits(engine: Engine, collection: str, found: RegionHits) -> bytes:

@@ -180,7 +180,7 @@ async def answer(upload: Upload[Any], work: Callable[[], BaseModel | Response]) 
         return Response(result.model_dump_json(by_alias=True), media_type=JSON)
 
     with upload.lane.place(upload.caller):
-        return await upload.lane.run(respond)
+        return await upload.lane.run_for(upload.caller, respond)
 
 
 def _note_search(upload: Upload[Any], result: BaseModel) -> None:

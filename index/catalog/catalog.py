@@ -39,6 +39,7 @@ from index.items import (
 from index.metadata import check_values
 
 COUNTED = ("items", "facets", "bags", "pictures")  # tables of joins, for statistics
+PRIVATE = 0o700  # of a new data folder, as its database has secrets
 PAUSE = 0.05  # seconds between transactions that delete garbage
 
 
@@ -59,7 +60,7 @@ class Catalog(CatalogReader):
         """
         url = url_of(storage.database, storage.folder)
         refuse_new(storage, url, claim)
-        storage.folder.mkdir(parents=True, exist_ok=True)
+        storage.folder.mkdir(PRIVATE, parents=True, exist_ok=True)
         engines = connect(url, storage.wait)
         super().__init__(
             storage, engines.reader, pictures_of(storage) if pictures is None else pictures

@@ -172,7 +172,7 @@ def _make_engines(url: URL, wait: float) -> Engines:
         counting = {"factory": CountingConnection}
         engine = create_engine(url, pool_size=8, max_overflow=64, connect_args=counting, **options)
         file = file_of(url)
-        event.listen(engine, "connect", _prepare_sqlite(wait, Marks(file) if file else None))
+        event.listen(engine, "connect", _prepare_sqlite(wait, file))
         event.listen(engine, "begin", _begin_sqlite)
         reader = engine
     else:
@@ -278,7 +278,9 @@ def _check_unbroken(connection: Any, _record: object, _proxy: object) -> None:
         raise InvalidatePoolError from broken
 
 
-def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object], None]:
+def _prepare_sqlite(wait: float, file: Path | None) -> Callable[[Any, object], None]:
+    marks = Marks(file) if file else None
+
     def prepare(connection: Any, _record: object) -> None:
         connection.marks = marks
         connection.isolation_level = None  # SQLAlchemy begins transactions, see below
@@ -287,6 +289,8 @@ def _prepare_sqlite(wait: float, marks: Marks | None) -> Callable[[Any, object],
         # Only in a new file, before its first page; in others this would wait for the writer.
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            if file:  # its secret signs sessions
+                file.chmod(0o600)
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
         # A log that a long reader let grow is cut back at the next checkpoint.

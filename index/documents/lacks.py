@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from index.documents.languages.english import ENGLISH
 from index.documents.languages.word_language import WordLanguage
@@ -32,9 +33,8 @@ def find_lacks(words: Sequence[WrittenWord], language: WordLanguage = ENGLISH) -
     folded = [token.folded for word in words for token in word.tokens]
     if (language.without | language.free).isdisjoint(folded):
         return
-    ends = set[int]()  # of the last token of each word, where the next one begins
-    for word in words:
-        ends.add((max(ends) if ends else 0) + len(word.tokens))
+    # Of the last token of each word, where the next one begins.
+    ends = set(accumulate(len(word.tokens) for word in words))
     for place, token in enumerate(folded):
         if token in language.without:
             yield from _name(folded, language, place, place + 1)

@@ -29,7 +29,8 @@ def fold_number(written: str) -> list[str]:
         return [_ungroup(number)]
     if DECIMAL.fullmatch(number):
         return [number.replace(",", ".")]
-    return [part for part in number.split(",") if part]
+    listed = number if written[0] == "." else written
+    return [part for part in listed.split(",") if part]
 
 
 def _ungroup(number: str) -> str:

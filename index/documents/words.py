@@ -46,6 +46,7 @@ KINDS = {
     "times": r"×|(?<=\p{Nd})\*(?=\p{Nd})",
     "symbol": r"[\p{No}\p{Nl}\p{So}--[™℠]]",
 }
+LISTED = regex.compile(r"[^,]+")  # a number of a list such as "36,37,38"
 TOKEN = regex.compile("|".join(f"(?P<{kind}>{look})" for kind, look in KINDS.items()), regex.V1)
 
 
@@ -109,8 +110,21 @@ def tokens(
     for match in TOKEN.finditer(text, start, len(text) if end is None else end):
         assert match.lastgroup is not None
         begin, stop = match.span()
+        if match.lastgroup == "number":
+            yield from _read_numbers(match.group(), begin)
+            continue
         for folded in _fold(match.lastgroup, match.group(), language):
             yield Token(folded, begin, stop)
+
+
+def _read_numbers(written: str, begin: int) -> Iterator[Token]:
+    """The numbers of a match, each of a list at its own place."""
+    numbers = fold_number(fold(written))
+    places = [(0, len(written))]
+    if len(numbers) > 1:
+        places = [match.span() for match in LISTED.finditer(written)]
+    for folded, (first, last) in zip(numbers, places, strict=True):
+        yield Token(folded, begin + first, begin + last)
 
 
 def words(
@@ -168,7 +182,6 @@ FOLDS: Mapping[str, Callable[[str], list[str]]] = {
     "acronym": lambda written: [fold(written.replace(".", ""))],
     "sign": lambda written: ["+" if written == "+" else "-"],
     "fraction": lambda written: [fold(written).replace("⁄", "/")],
-    "number": lambda written: fold_number(fold(written)),
     "possessive": lambda _: [],
     "and": lambda _: ["and"],
     "times": lambda _: ["x"],

@@ -39,9 +39,11 @@ FIELDS: Mapping[str, float] = {
     **dict.fromkeys(("folder", "file", TEXT), 1.0),
     "description": 0.5,
 }
-# Words that say nothing of a photo: phones, cameras and people name all folders and files by them.
+# Words that say nothing of a photo: articles, and by which phones, cameras and people name all
+# folders and files.
 EMPTY = frozenset(
     {
+        *("a", "an", "the"),
         *("image", "images", "photo", "photos", "picture", "pictures", "jpg", "jpeg"),
         *("camera", "dcim", "download", "downloads", "roll", "upload", "uploads"),
     }
@@ -95,7 +97,7 @@ class PhotoWords:
             named = FIELDS.keys() & documents.lexical.mean_lengths().keys()
         if named:  # else no item has words
             words = documents.wording().read(leave_out_negated(text), UNCORRECTED)
-            self._words = [word for word in words if plain(self.cut(word)) not in EMPTY]
+            self._words = [word for word in words if not self._is_empty(self.cut(word))]
         with documents.lock:
             self.behind = documents.behind
             self._shares = self._weigh(self._words)  # (W, N)
@@ -103,6 +105,12 @@ class PhotoWords:
     def cut(self, word: QueryWord) -> str:
         """Cut a word out of the text, as it was typed."""
         return self.text[word.start : word.end]
+
+    def _is_empty(self, word: str) -> bool:
+        """Return whether a word names no photo, such as the French letter "à"."""
+        language = self._documents.language
+        folded = language.fold(word)
+        return plain(word) in EMPTY or (len(folded) == 1 and language.is_function_word(folded))
 
     def _weigh(self, words: Sequence[QueryWord]) -> Floats:
         """The share of each word (W, N) in each document.

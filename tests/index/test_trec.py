@@ -65,6 +65,13 @@ def test_topics_give_the_texts_of_queries(tmp_path: Path) -> None:
         ("q.jsonl", '{"query": "shirt", "id": "a"}\n[]\n', "row 2: expected a query and an id"),
         ("q.txt", "q1 0 a 1\nq1 a\n", "row 2: expected 4 or 6 columns"),
         ("q.csv", "query,id,grade\nshirt,a,good\n", "row 1: could not convert"),
+        (
+            "q.csv",
+            "query,id,score\nshirt,a,2\nshirt,b,nan\n",
+            "row 2: expected a number, got 'nan'",
+        ),
+        ("q.jsonl", '{"query": "shirt", "id": "a", "grade": NaN}\n', "row 1: expected a number"),
+        ("q.run", "q1 Q0 a 1 nan bm25\n", "row 1: expected a number, got 'nan'"),
         ("q.csv", "query,id\n", "holds no rows"),
     ],
 )

@@ -25,6 +25,7 @@ from training.cli.options import (
     TrueBoxes,
     find_boxes,
     plain_errors,
+    read_described,
     refuse_state,
 )
 
@@ -119,7 +120,6 @@ def evaluate(
         from models import checkpoint, registry
         from training import analysis
         from training.data import catalogue, entities, learned
-        from training.data import readers as folders
         from training.evaluation import queries as natural
         from training.evaluation.captions import spice as spices
         from training.runs import progress
@@ -127,7 +127,11 @@ def evaluate(
         loaded = checkpoint.load(file, device)
         analysis.refuse_unused(loaded.kind, frozen=frozen, occlude=occlude, beam=beam, spice=spice)
         searches = bool(field or queries)
-        corpus = (catalogue if searches or unwritten else folders).read(data, images)
+        corpus = (
+            catalogue.read(data, images)
+            if searches or unwritten
+            else read_described(console, data, images)
+        )
         of_split = corpus.split(split)
         new = learned.leave_out(of_split, loaded.facts) if split != "train" else of_split
         if len(new) < len(of_split):
@@ -147,6 +151,7 @@ def evaluate(
         Console().print(title, table, sep="\n")
         about = analysis.name_checkpoint(loaded) | {
             "data": corpus.name,
+            "digest": corpus.digest(),
             "split": part,
             "frozen": frozen,
         }
@@ -176,7 +181,6 @@ def show_magnitudes(
     console = Console(stderr=True)
     with plain_errors(console, parser, device):
         from training import analysis
-        from training.data import readers as folders
         from training.evaluation import outstanding_parts as regions
         from training.evaluation import tables
         from training.evaluation.embedding import embed, embed_photos
@@ -184,7 +188,7 @@ def show_magnitudes(
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
-        corpus, watch = folders.read(data, images), progress.on(console)
+        corpus, watch = read_described(console, data, images), progress.on(console)
         examples = corpus.split(split)
         texts = [text for example in examples for text in example.sentences]
         bags = embed(loaded.model.embed_sentences, texts, watch, "sentences")
@@ -247,13 +251,13 @@ def show_regions(
     console = Console(stderr=True)
     with plain_errors(console, parser, device):
         from training import analysis
-        from training.data import readers as folders
         from training.evaluation import outstanding_parts as regions
         from training.evaluation.embedding import embed_photos
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
-        examples, watch = folders.read(data, images).split(split), progress.on(console)
+        examples = read_described(console, data, images).split(split)
+        watch = progress.on(console)
         bag = loaded.model.embed_sentences([snippet])[0]
         photo_bags = embed_photos(loaded.model, examples, watch)
         best = regions.rank_regions(photo_bags, bag, loaded.model.score, count)

@@ -25,7 +25,9 @@ from training.cli.options import (
     make_reporter,
     plain_errors,
     read_boxes,
+    read_described,
     refuse_state,
+    report_shared,
 )
 
 if TYPE_CHECKING:
@@ -67,12 +69,11 @@ def train_captioner(
     with plain_errors(console, device=device):
         from training.captioners import preset as captioner_presets
         from training.captioners import train as captioning
-        from training.data import readers as folders
         from training.markdown import slashed
         from training.runs.folder import RunPlace
 
         score = captioning.train(
-            add_labels(folders.read(data, images), labels),
+            report_shared(console, add_labels(read_described(console, data, images), labels)),
             RunPlace(out, cache, device, seed, start),
             captioner_presets.read(preset),
             text=text,
@@ -105,7 +106,6 @@ def add_kinds(
     console = Console(stderr=True)
     with plain_errors(console, device=device):
         from training.captioners import kinds
-        from training.data import readers as folders
         from training.runs import progress
         from training.runs.folder import RunPlace
 
@@ -113,7 +113,7 @@ def add_kinds(
         rewrite(
             file,
             out,
-            add_labels(folders.read(data, images), labels),
+            add_labels(read_described(console, data, images), labels),
             device,
             lambda loaded, examples: kinds.add_kinds(loaded, examples, place, bars),
         )
@@ -135,11 +135,12 @@ def add_endings(
 
     Example: tessera add-endings captioner-regions.safetensors --data flickr8k/
     """
-    with plain_errors(Console(stderr=True), device=device):
+    console = Console(stderr=True)
+    with plain_errors(console, device=device):
         from training.captioners import endings
-        from training.data import readers as folders
 
-        rewrite(file, out, folders.read(data, images), device, endings.with_endings)
+        corpus = read_described(console, data, images)
+        rewrite(file, out, corpus, device, endings.with_endings)
 
 
 def rewrite(
@@ -192,13 +193,12 @@ def evaluate_regions(
         from models.registry import BEAM
         from training import analysis
         from training.captioners import regions as region_captions
-        from training.data import readers as folders
         from training.evaluation.captions.measure import list_missing
         from training.markdown import one_decimal, slashed
         from training.runs import progress
         from training.runs.folder import RunPlace
 
-        loaded, corpus = checkpoint.load(file, device), folders.read(data, images)
+        loaded, corpus = checkpoint.load(file, device), read_described(console, data, images)
         score, numbers = region_captions.measure_region_captions(
             loaded,
             corpus,
@@ -214,5 +214,5 @@ def evaluate_regions(
         )
         for missing in list_missing(score):
             typer.echo(missing)
-        about = analysis.name_checkpoint(loaded) | {"data": corpus.name, "split": split}
-        analysis.store(json_file, about | numbers)
+        data_facts = {"data": corpus.name, "digest": corpus.digest(), "split": split}
+        analysis.store(json_file, analysis.name_checkpoint(loaded) | data_facts | numbers)

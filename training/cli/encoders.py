@@ -18,6 +18,7 @@ from training.cli.options import (
     Images,
     Numbers,
     plain_errors,
+    read_described,
     refuse_state,
     require_checkpoint_or_folder,
 )
@@ -159,14 +160,13 @@ def tune(
     with plain_errors(console, device=device):
         from models import checkpoint
         from training import analysis
-        from training.data import readers as folders
         from training.encoders import reference
         from training.encoders import tune as tuning
         from training.runs import progress
 
         loaded = checkpoint.load(file, device)
         tuning.refuse_others(loaded)
-        corpus = folders.read(data, images)
+        corpus = read_described(console, data, images)
         examples, part = analysis.sample(corpus.split(split), split, limit)
         matcher, tuned = tuning.tune(
             loaded, examples, cost, progress.on(console), device, recipe or ()

@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from training.cli.options import Data, Device, Images, Numbers, plain_errors, refuse_state
+from training.cli.options import (
+    Data,
+    Device,
+    Images,
+    Numbers,
+    plain_errors,
+    read_described,
+    refuse_state,
+)
 
 File = Annotated[
     Path, typer.Argument(metavar="CHECKPOINT", help="A calibrated matcher.", callback=refuse_state)
@@ -42,14 +50,16 @@ def add_presence(
         from models import checkpoint
         from training import analysis
         from training.data import labels as labelled_photos
-        from training.data import readers as folders
         from training.matchers.probabilities import presence
         from training.runs import progress
 
         loaded = analysis.load_matcher(file, device)
         photos = labelled_photos.read(labels)
         fitted = presence.fit_for(
-            loaded, photos.train[:limit], folders.read(data, images), progress.on(console)
+            loaded,
+            photos.train[:limit],
+            read_described(console, data, images),
+            progress.on(console),
         )
         typer.echo(checkpoint.save_presence(file, fitted))
 

@@ -25,8 +25,10 @@ from training.cli.options import (
     add_labels,
     format_epoch,
     plain_errors,
+    read_described,
     refuse_crowded,
     refuse_state,
+    report_shared,
 )
 
 if TYPE_CHECKING:
@@ -84,7 +86,9 @@ def train(
         refuse_crowded(workers, device)
         shipped = presets.read(preset, start=start)
         catalogue = Catalogue(tuple(field or ()), clicks)
-        corpus = add_labels(read_corpus(shipped, data, images, catalogue, console), labels)
+        corpus = report_shared(
+            console, add_labels(read_corpus(shipped, data, images, catalogue, console), labels)
+        )
         if bool(labels) != bool(shipped.labels):
             raise ValueError(f"--labels and [labels] in the preset {preset} need each other")
         chosen = shipped.with_photos(photos).with_epochs(epochs).fit_to(corpus)
@@ -152,14 +156,13 @@ def read_corpus(
 ) -> Corpus:
     """Read a preset's corpus, and report the fields' roles."""
     from training.data import catalogue
-    from training.data import readers as folders
 
     if not preset.sampling:
         if options != Catalogue():
             raise ValueError(
                 f"--field and --clicks need a catalogue, as `products` does: {preset.name}"
             )
-        return folders.read(data, images)
+        return read_described(console, data, images)
     products = catalogue.training_corpus(data, images, options.fields, options.clicks)
     console.print(products.describe(), markup=False, soft_wrap=True)
     return products.corpus
@@ -221,14 +224,13 @@ def write_average(
     """
     console = Console(stderr=True)
     with plain_errors(console, device=device):
-        from training.data import readers as folders
         from training.matchers import average as averaging
         from training.runs import progress
         from training.runs.folder import RunPlace
 
         validation = averaging.write(
             files,
-            add_labels(folders.read(data, images), labels),
+            add_labels(read_described(console, data, images), labels),
             start,
             RunPlace(out, cache, device),
             progress.on(console),
@@ -266,11 +268,11 @@ def blend(
     Example: tessera blend new.safetensors models/pretrained/matcher.safetensors --share 0.4
     --network 0.35 --data flickr8k/ --out matcher.safetensors
     """
-    with plain_errors(Console(stderr=True)):
-        from training.data import readers as folders
+    console = Console(stderr=True)
+    with plain_errors(console):
         from training.matchers import blend as blending
 
-        corpus = folders.read(data, images)
+        corpus = read_described(console, data, images)
         typer.echo(blending.write(new, former, corpus, share, network, out))
 
 

@@ -168,6 +168,25 @@ def refuse_crowded(workers: int, device: str) -> None:
         )
 
 
+def read_described(console: Console, data: Path, images: Path | None) -> Corpus:
+    """Read photos with sentences, and report the number of others."""
+    from training.data import readers as folders
+
+    corpus = folders.read(data, images)
+    if corpus.undescribed:
+        console.print(f"{corpus.undescribed:,} photos without sentences are left out")
+    return corpus
+
+
+def report_shared(console: Console, corpus: Corpus) -> Corpus:
+    """Report the photos of val and test in train; return the corpus."""
+    from training.data import learned
+
+    if shared := learned.find_shared(corpus):
+        console.print(learned.describe_shared(shared), markup=False, soft_wrap=True)
+    return corpus
+
+
 def add_labels(corpus: Corpus, file: Path | None) -> Corpus:
     """Add the photos with labels of a file, if there is one."""
     from training.data import labels

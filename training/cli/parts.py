@@ -21,7 +21,9 @@ from training.cli.options import (
     make_reporter,
     plain_errors,
     read_boxes,
+    read_described,
     refuse_state,
+    report_shared,
 )
 
 
@@ -76,13 +78,12 @@ def train_proposals(
     """
     console = Console(stderr=True)
     with plain_errors(console, device=device):
-        from training.data import readers as folders
         from training.proposers import preset as proposer_presets
         from training.proposers import train as proposals
         from training.runs.folder import RunPlace
 
         recalls = proposals.train(
-            folders.read(data, images),
+            report_shared(console, read_described(console, data, images)),
             read_boxes(data, boxes),
             RunPlace(out, cache, device, seed),
             proposer_presets.read(preset),
@@ -136,7 +137,6 @@ def train_grounder(
     """
     console = Console(stderr=True)
     with plain_errors(console, device=device):
-        from training.data import readers as folders
         from training.evaluation import tables
         from training.grounders import preset as grounder_presets
         from training.grounders import train as grounding
@@ -144,7 +144,7 @@ def train_grounder(
 
         recipe = grounder_presets.read(preset)
         localisation = grounding.train(
-            folders.read(data, images),
+            report_shared(console, read_described(console, data, images)),
             read_boxes(data, boxes),
             RunPlace(out, cache, device, seed),
             recipe,

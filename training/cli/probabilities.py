@@ -18,6 +18,7 @@ from training.cli.options import (
     Numbers,
     Parser,
     plain_errors,
+    read_described,
     refuse_state,
 )
 
@@ -84,13 +85,13 @@ def calibrate(
         from models import checkpoint, whole_files
         from training import analysis, probabilities
         from training.data import labels as labelled_photos
-        from training.data import readers as folders
         from training.evaluation import reliability, tables
         from training.runs import progress
         from training.runs.folder import RunPlace
 
         loaded = checkpoint.load(file, device)
-        corpora = [folders.read(data, images), *map(folders.read, check or ())]
+        sources = [(data, images), *((folder, None) for folder in check or ())]
+        corpora = [read_described(console, *source) for source in sources]
         ranking, place = analysis.load_judge(loaded, judge, device), RunPlace(file, cache, device)
         curves, facts = probabilities.calibrate(
             loaded, ranking, corpora, place, out or file, progress.on(console), texts=texts,

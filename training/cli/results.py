@@ -21,6 +21,8 @@ from training.cli.options import (
     Runs,
     format_epoch,
     plain_errors,
+    read_described,
+    report_shared,
 )
 from training.report import measurements
 
@@ -57,7 +59,6 @@ def reproduce_rows(
     """
     console = Console(stderr=True)
     with plain_errors(console, parser, device):
-        from training.data import readers as folders
         from training.matchers import preset as presets
         from training.report import page as report
         from training.report import reproduce
@@ -73,7 +74,7 @@ def reproduce_rows(
                     f"{name} learns on an adopted encoder, which is none of the page's rows: "
                     f"use `tessera train {name} --start CHECKPOINT`"
                 )
-        corpus = folders.read(data, images)
+        corpus = report_shared(console, read_described(console, data, images))
         rows = [presets.read(name).with_photos(photos).fit_to(corpus) for name in names]
         stored = report.read(results).values()
         trainings = reproduce.plan(rows, corpus, RunPlace(out, cache, device), seeds)
@@ -129,7 +130,7 @@ def describe_plan(trainings: Sequence[Training], paces: Mapping[str, float]) -> 
     to_do = [training for training in trainings if training.left]
     lines = [f"{len(trainings) - len(to_do)} of {len(trainings)} trainings are finished."]
     lines += [
-        f"{training.name} was made by an earlier form of its preset: delete "
+        f"{training.name} was made with other options than its preset has now: delete "
         f"{training.place.out / training.name} to train it again."
         for training in trainings
         if training.changed

@@ -26,6 +26,7 @@ class CatalogueCorpus:
 
     corpus: Corpus
     roles: Roles
+    measured: int = 0  # photos of other splits that were in train as well, and are left out there
 
     def describe(self) -> str:
         """Describe the catalogue as it was read, for the user to check."""
@@ -33,6 +34,8 @@ class CatalogueCorpus:
         photos = ", ".join(f"{count:,} of {split}" for split, count in sorted(counts.items()))
         longest = max(self.corpus.splits["train"], key=lambda example: len(example.sentences))
         texts = "; ".join(longest.sentences[:12])
+        if self.measured:
+            photos += f"; {self.measured:,} left out of train, which other splits have, too"
         return f"photos: {photos}\n{self.roles}\ntexts of {longest.id}: {texts}"
 
 
@@ -48,7 +51,7 @@ def read(path: Path, images: Path | None = None) -> Corpus:
     """
     file = path if path.is_file() else folders.find_corpus(path)
     if file.suffix not in (".jsonl", *tables.SUFFIXES):
-        return folders.read(file, images)
+        return folders.read_all(file, images)
     name = file.resolve().parent.name
     rows = [(split or "val", example) for split, example in read_rows(file, images)]
     splits: dict[str, tuple[Example, ...]] = {}
@@ -74,10 +77,11 @@ def training_corpus(
     guessed = templates.guess_roles(
         [example for split, example in rows if split == "train"], fields
     )
-    rows = drop_measured(rows)
-    queries = read_queries(clicks, {example.id for _, example in rows}) if clicks else {}
-    learned = [(split, add_texts(example, guessed, queries)) for split, example in rows]
-    return CatalogueCorpus(Corpus.of(file.resolve().parent.name, learned), guessed)
+    learnable = drop_measured(rows)
+    queries = read_queries(clicks, {example.id for _, example in learnable}) if clicks else {}
+    learned = [(split, add_texts(example, guessed, queries)) for split, example in learnable]
+    corpus = Corpus.of(file.resolve().parent.name, learned)
+    return CatalogueCorpus(corpus, guessed, len(rows) - len(learnable))
 
 
 def drop_measured(rows: Sequence[tuple[str, Example]]) -> list[tuple[str, Example]]:

@@ -36,23 +36,23 @@ def list_parts(file: Path) -> list[Path]:
 def read_part(
     file: Path, images: Path | None, content: Any = None
 ) -> Iterator[tuple[str, Example]]:
-    """Read the described photos of a file, each with its split."""
+    """Read the photos of a file, each with its split."""
     sentences: defaultdict[Any, list[Any]] = defaultdict(list)
     try:
         content = content or json.loads(file.read_text(encoding="utf-8-sig"))
         for annotation in content["annotations"]:
             sentences[annotation["image_id"]].append(annotation["caption"])
-        rows = [row for row in content["images"] if row["id"] in sentences]
-        names = [text_of(row, "file_name") for row in rows]
+        rows = [(row, sentences[row["id"]]) for row in content["images"]]
+        names = [text_of(row, "file_name") for row, _ in rows]
     except (KeyError, TypeError, ValueError) as broken:
         raise ValueError(f"{file} is not COCO's images and annotations: {broken!r}") from broken
     subset = file.stem.removeprefix("captions_")  # such as val2017
     folders = (*FOLDERS, subset, f"../{subset}", "../images")
     folder = images or find_photos(file.parent, names, folders)
     named = NAMED.search(file.name)
-    for row, name in zip(rows, names, strict=True):
+    for (row, captions), name in zip(rows, names, strict=True):
         try:
-            texts = sentences_of({"captions": sentences[row["id"]]}, "captions")
+            texts = sentences_of({"captions": captions}, "captions")
             yield split_of(row, named[0] if named else "train"), Example(name, folder / name, texts)
         except ValueError as wrong:
             raise ValueError(f"{file}, photo {name}: {wrong}") from wrong

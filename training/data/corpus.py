@@ -42,10 +42,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Examples by split; the order inside a split is the file's."""
+    """Examples by split; the order inside a split is the file's.
+
+    `undescribed` is the number of photos left out for want of sentences.
+    """
 
     name: str
     splits: dict[str, tuple[Example, ...]]
+    undescribed: int = 0
 
     @classmethod
     def of(cls, name: str, rows: Iterable[tuple[str, Example]]) -> Corpus:
@@ -59,6 +63,16 @@ class Corpus:
             splits.setdefault(split, []).append(example)
         return cls(name, {split: tuple(examples) for split, examples in splits.items()})
 
+    def leave_out_undescribed(self) -> Corpus:
+        """Leave out and count the photos without sentences."""
+        described = {
+            split: tuple(example for example in examples if example.sentences)
+            for split, examples in self.splits.items()
+        }
+        count, left = (sum(map(len, splits.values())) for splits in (self.splits, described))
+        splits = {split: examples for split, examples in described.items() if examples}
+        return replace(self, splits=splits, undescribed=count - left)
+
     def split(self, name: str) -> tuple[Example, ...]:
         """The examples of one split.
 
@@ -67,13 +81,17 @@ class Corpus:
         """
         if name not in self.splits:
             splits = ", ".join(sorted(self.splits)) or "no photo at all"
-            raise LookupError(f"{self.name} has no split {name!r}; it has: {splits}")
+            raise LookupError(
+                f"{self.name} has no split {name!r}; it has: {splits}. A column or key 'split' of "
+                f"each row puts it into {', '.join(SPLITS[:-1])} or {SPLITS[-1]}"
+            )
         examples = self.splits[name]
         missing = [example.image for example in examples if not example.image.is_file()]
         if missing:
+            advice = ": give their folder by --images" if len(missing) == len(examples) else ""
             raise LookupError(
                 f"{len(missing):,} of the {len(examples):,} photos of split {name!r} are missing, "
-                f"the first is {missing[0]}"
+                f"the first is {missing[0]}{advice}"
             )
         return examples
 
@@ -125,8 +143,8 @@ def join_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[s
 def sentences_of(row: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """Return a JSON row's sentences; ValueError for others than texts."""
     sentences = row.get(key)
-    if not isinstance(sentences, list) or not sentences:
-        raise ValueError(f"{key!r} must be a list of at least one sentence, got {sentences!r:.60}")
+    if not isinstance(sentences, list):
+        raise ValueError(f"{key!r} must be a list of sentences, got {sentences!r:.60}")
     for sentence in sentences:
         if not isinstance(sentence, str) or not any(map(str.isalnum, sentence)):
             raise ValueError(f"a sentence must be a text with words, got {sentence!r:.60}")

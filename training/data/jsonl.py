@@ -22,7 +22,7 @@ def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a .jsonl; lines of one photo are joined.
 
     The default split is train, the default id the image. A line may have `file_name` and `text`
-    instead, as Hugging Face's metadata.jsonl.
+    instead, as Hugging Face's metadata.jsonl, or a list `captions`.
 
     Raises ValueError with the file, the line's number and the mistake.
     """
@@ -61,14 +61,17 @@ def rename(row: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> rename({"file_name": "a.jpg", "text": "a dog"})
     {'image': 'a.jpg', 'sentences': ['a dog']}
+    >>> rename({"image": "a.jpg", "captions": ["a dog", "it runs"]})
+    {'image': 'a.jpg', 'sentences': ['a dog', 'it runs']}
     """
     renamed = dict(row)
     for name in IMAGES:
         if name in renamed and "image" not in renamed:
             renamed["image"] = renamed.pop(name)
-    for name in SENTENCES:
+    for name in (*SENTENCES, *(f"{name}s" for name in SENTENCES)):
         if name in renamed and "sentences" not in renamed:
-            renamed["sentences"] = [renamed.pop(name)]
+            sentences = renamed.pop(name)
+            renamed["sentences"] = sentences if isinstance(sentences, list) else [sentences]
     return renamed
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from training.data.corpus import Example
+from training.data.corpus import Corpus, Example
 from training.data.digests import file_digest
 
 DIGITS = 12  # of a photo's digest: enough to tell millions apart
 KEY = "learned"  # the fact of a checkpoint
+LEARNED, MEASURED = ("train", "restval"), ("val", "test")  # splits
 
 
 def digest_photos(examples: Iterable[Example]) -> list[str]:
@@ -37,3 +38,36 @@ def leave_out(examples: Sequence[Example], facts: Mapping[str, Any]) -> Sequence
 def describe(given: int, new: int) -> str:
     """Describe the number of photos left out."""
     return f"{given - new:,} of the {given:,} photos are left out: the checkpoint learned them"
+
+
+def find_shared(corpus: Corpus) -> list[Example]:
+    """Find photos of val and test in train, under any name.
+
+    Only files of equal sizes are read.
+    """
+    learned, measured = (
+        [(example, example.image.stat().st_size) for example in list_photos(corpus, splits)]
+        for splits in (LEARNED, MEASURED)
+    )
+    sizes = {size for _, size in learned} & {size for _, size in measured}
+    digests = {file_digest(example.image) for example, size in learned if size in sizes}
+    return [
+        example
+        for example, size in measured
+        if size in sizes and file_digest(example.image) in digests
+    ]
+
+
+def list_photos(corpus: Corpus, splits: Iterable[str]) -> list[Example]:
+    """List the examples of some splits, without missing photos."""
+    examples = (example for split in splits for example in corpus.splits.get(split, ()))
+    return [example for example in examples if example.image.is_file()]
+
+
+def describe_shared(shared: Sequence[Example]) -> str:
+    """Describe the photos of val and test in train."""
+    return (
+        f"{len(shared):,} photos of val or test are in train, too, the first is "
+        f"{shared[0].image}: a measurement on learned photos says nothing of new ones, so leave "
+        "them out of train"
+    )

@@ -9,15 +9,27 @@ from typing import Any
 from training.data import coco, flickr8k, jsonl, karpathy, tables
 from training.data.corpus import Corpus
 
-PATTERNS = ("captions.json", "dataset_*.json", "*.jsonl", "captions_*.json", "*.csv", "*.tsv")
+PATTERNS = (
+    *("captions.json", "dataset_*.json", "*.jsonl", "captions_*.json", "*.csv", "*.tsv"),
+    *("captions.txt", "annotations/captions_*.json"),
+)
 LAYOUTS = (
-    "a .jsonl file of image, sentences, split; a .csv or .tsv of image, sentence, split; "
-    "dataset_*.json (Karpathy's format), captions_*.json (COCO's) or captions.json"
+    "a .jsonl file of image, sentences, split; a .csv or .tsv of image, sentence, split, or "
+    "captions.txt; dataset_*.json (Karpathy's format), captions_*.json (COCO's, also in "
+    "annotations/) or captions.json"
 )
 
 
 def read(path: Path, images: Path | None = None) -> Corpus:
-    """Read a corpus from its folder or its file.
+    """Read photos with sentences; count others, and leave them out.
+
+    Errors are those of read_all.
+    """
+    return read_all(path, images).leave_out_undescribed()
+
+
+def read_all(path: Path, images: Path | None = None) -> Corpus:
+    """Read all photos of a corpus, from its folder or file.
 
     A folder holds one file of PATTERNS, or several of COCO's. `images` is the photos' folder if it
     is not next to the file. Raises LookupError for a path without a corpus, ValueError, with the

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of
+from training.data.karpathy import find_photos
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 DELIMITERS = ",;\t|"
@@ -24,12 +26,13 @@ Value = TypeVar("Value")
 def read(file: Path, images: Path | None = None) -> Corpus:
     """Read a table with a photo and a sentence in each row.
 
-    A row may have a split, by default train. Other columns are metadata. ValueError with the file,
-    the line's number and the mistake.
+    A row may have a split, by default train. Other columns are metadata. Photos are next to the
+    file, or in a usual folder there. ValueError with the file, the line's number and the mistake.
     """
-    folder = images or file.parent
-    rows = read_rows(file, lambda cells: parse_row(cells, folder))
-    return Corpus.of(file.stem, join_rows(rows, file))
+    rows = list(join_rows(read_rows(file, parse_row), file))
+    folder = images or find_photos(file.parent, [example.id for _, example in rows])
+    located = ((split, replace(row, image=folder / row.image)) for split, row in rows)
+    return Corpus.of(file.stem, located)
 
 
 def read_rows(file: Path, parse: Callable[[dict[str, str]], Value]) -> Iterator[Value]:
@@ -115,8 +118,11 @@ def refuse_other_lengths(cells: Sequence[str], columns: Sequence[str], delimiter
         )
 
 
-def parse_row(cells: Mapping[str, str], folder: Path) -> tuple[str, Example]:
-    """Parse one row's split and example; ValueError names its mistake."""
+def parse_row(cells: Mapping[str, str]) -> tuple[str, Example]:
+    """Parse one row's split and example, its photo without a folder.
+
+    ValueError names its mistake.
+    """
     image, sentence = (find_column(cells, names) for names in (IMAGES, SENTENCES))
     for column in (image, sentence):
         refuse_bad_text(cells[column], column)
@@ -128,7 +134,7 @@ def parse_row(cells: Mapping[str, str], folder: Path) -> tuple[str, Example]:
     }
     sentences = sentences_of({"sentences": [cells[sentence]]}, "sentences")
     split = split_of({"split": cells.get("split") or "train"})
-    return split, Example(cells[image], folder / cells[image], sentences, metadata)
+    return split, Example(cells[image], Path(cells[image]), sentences, metadata)
 
 
 def refuse_bad_text(text: str, column: str) -> None:

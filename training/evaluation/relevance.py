@@ -39,7 +39,8 @@ def relevance(
     """Compute measures over queries with an answer; absent queries count 0.
 
     `measures` are those of ir_measures, by name. Unjudged items are no answers.
-    ValueError for an unknown measure, or if no query has an item with a grade above 0.
+    ValueError for an unknown measure, for a grade between whole numbers, or if no query has an
+    item with a grade above 0.
 
     >>> judged = {"shirt": {"a": 1, "b": 0}, "shoes": {"c": 1}}
     >>> runs = {"shirt": {"a": 1.0, "b": 2.0}}, {"shirt": {"a": 2.0}, "shoes": {"c": 1.0}}
@@ -50,6 +51,7 @@ def relevance(
     answered = {query: grades for query, grades in judgements.items() if max(grades.values()) > 0}
     if not answered:
         raise ValueError("no judgement has a grade above 0, so there is nothing to find")
+    refuse_fractions(answered)
     parsed = {name: parse_measure(name) for name in measures}
     values = [measure_queries(answered, run, list(parsed.values())) for run in runs]
     return [
@@ -58,12 +60,28 @@ def relevance(
     ]
 
 
+def refuse_fractions(judgements: Values) -> None:
+    """Raise ValueError for a grade between whole numbers; it names the item."""
+    for query, graded in judgements.items():
+        for item, grade in graded.items():
+            if not float(grade).is_integer():
+                raise ValueError(
+                    f"the grade of {item!r} for {query!r} is {grade:g}: grades are whole numbers, "
+                    "so multiply all of them"
+                )
+
+
 def parse_measure(name: str) -> Measure:
     """Parse a measure's name; ValueError shows examples."""
     try:
-        return ir_measures.parse_measure(name)
-    except (NameError, SyntaxError, ValueError) as unknown:
+        measure = ir_measures.parse_measure(name)
+        measure.validate_params()
+    except (NameError, SyntaxError, ValueError, AssertionError) as unknown:
         raise ValueError(f"no measure {name!r}: write one as {', '.join(MEASURES)}") from unknown
+    for option in ("cutoff", "rel"):  # trec_eval aborts Python for less than 1
+        if measure.params.get(option, 1) < 1:
+            raise ValueError(f"the {option} of {name} is below 1: write one as {MEASURES[0]}")
+    return measure
 
 
 def measure_queries(

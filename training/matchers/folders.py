@@ -33,6 +33,6 @@ def plan_teachers(preset: Preset, place: RunPlace) -> list[tuple[Preset, RunPlac
 def explain_changes(folder: RunFolder) -> str:
     """Explain the reasons against the run in a folder as a teacher."""
     return (
-        f"{folder.path} was made with another {', '.join(folder.changed)} and is no teacher here: "
+        f"{folder.path} was made with another {folder.describe_changes()} and is no teacher here: "
         "delete it, or choose another --out"
     )

@@ -57,6 +57,18 @@ class ObjectiveTerm:
         last = None if self.last is None else self.last * after // before
         return replace(self, first=first, last=last)
 
+    def last_of(self, epochs: int) -> int:
+        """Return the objective's last epoch, by default the training's."""
+        return epochs if self.last is None else self.last
+
+    def describe(self, epochs: int) -> str:
+        """Describe the objective and its epochs in a training of so many.
+
+        >>> ObjectiveTerm("ranking", first=2).describe(6)
+        'ranking 2 to 6'
+        """
+        return f"{self.name} {self.first} to {self.last_of(epochs)}"
+
     def counts_in(self, epoch: int) -> bool:
         """Return whether the objective counts in an epoch."""
         return self.first <= epoch and (self.last is None or epoch <= self.last)

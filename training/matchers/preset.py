@@ -277,23 +277,24 @@ def describe_changes(shipped: Preset, adapted: Preset) -> list[str]:
     """Describe the changes of a short trial, a line each."""
     changes = []
     if adapted.hold_out != shipped.hold_out:
-        changes.append(
-            f"hold_out is {adapted.hold_out} instead of {shipped.hold_out} photos: at most a "
-            "quarter of train"
-        )
+        instead = f"{adapted.hold_out} instead of {shipped.hold_out}"
+        changes.append(f"hold_out is {instead} photos: at most a quarter of train")
     if adapted.schedule.drops != shipped.schedule.drops:
         schedules = adapted.schedule, shipped.schedule
         now, before = (f"{', '.join(map(str, s.drops))} of {s.epochs}" for s in schedules)
         changes.append(f"the rate drops after epoch {now} instead of {before}")
-    if [(term.first, term.last) for term in adapted.objectives] != [
-        (term.first, term.last) for term in shipped.objectives
-    ]:
-        changes.append(
-            "objectives change at the same shares of the epochs: "
-            + ", ".join(
-                f"{term.name} {term.first} to {term.last or adapted.schedule.epochs}"
-                for term in adapted.objectives
-                if (term.last or adapted.schedule.epochs) >= term.first
-            )
-        )
-    return changes
+    shipped_epochs, epochs = (
+        [(term.first, term.last) for term in preset.objectives] for preset in (shipped, adapted)
+    )
+    return changes + (describe_objectives(shipped, adapted) if epochs != shipped_epochs else [])
+
+
+def describe_objectives(shipped: Preset, adapted: Preset) -> list[str]:
+    """Describe the epochs of the objectives, and those without any."""
+    epochs, before = adapted.schedule.epochs, shipped.schedule.epochs
+    pairs = list(zip(shipped.objectives, adapted.objectives, strict=True))
+    counted = [term.describe(epochs) for _, term in pairs if term.last_of(epochs) >= term.first]
+    dropped = [term.describe(before) for term, now in pairs if now.last_of(epochs) < now.first]
+    left_out = f"too few epochs to learn these, of {before}: {', '.join(dropped)}"
+    changed = f"objectives change at the same shares of the epochs: {', '.join(counted)}"
+    return [changed, left_out] if dropped else [changed]

@@ -15,7 +15,12 @@ from training.report.claims import (
     pair_results,
     verdict,
 )
-from training.report.measurements import Measurement, name_data, refuse_same_seed
+from training.report.measurements import (
+    Measurement,
+    name_data,
+    refuse_mixed_data,
+    refuse_same_seed,
+)
 from training.report.papers import TWO_BRANCH
 
 GROUNDING_SAY = (
@@ -67,8 +72,12 @@ Runs = Mapping[int, Measurement]  # a preset's localisation, by seed
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """Write the systems' localisation, and the claims of Wang et al.'s table 3."""
+    """Write the systems' localisation, and the claims of Wang et al.'s table 3.
+
+    ValueError for different data of one name.
+    """
     measured = [row for row in stored if is_localised(row)]
+    refuse_mixed_data(measured)
     grounders: dict[tuple[str, str], list[Measurement]] = defaultdict(list)
     for row in measured:
         if row["name"] == GROUNDER:

@@ -19,6 +19,7 @@ from training.report.measurements import (
     Measurement,
     name_data,
     name_with_options,
+    refuse_mixed_data,
     refuse_same_seed,
 )
 
@@ -68,8 +69,12 @@ PUBLISHED = (
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """Write captions against sentences, and their content; nothing without captioners."""
+    """Write captions against sentences, and their content; nothing without captioners.
+
+    ValueError for different data of one name.
+    """
     measured = [row for row in stored if "bleu" in row]
+    refuse_mixed_data(measured)
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for row in measured:
         systems[name_system(row)].append(row)

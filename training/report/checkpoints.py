@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from training.markdown import coefficient, line, section, slashed
 from training.report.claims import RECALLS, WAYS
-from training.report.measurements import Measurement, name_data
+from training.report.measurements import Measurement, name_data, refuse_mixed_data
 
 CHECKPOINTS_SAY = (
     "Measured from the photos on, by the path that a service takes. Ranks are those of image → "
@@ -84,12 +84,17 @@ def magnitude_sections(stored: Sequence[Measurement]) -> list[str]:
 
 
 def matcher_sections(stored: Sequence[Measurement]) -> list[str]:
-    """Write the sections on matchers: retrieval, open world, links."""
+    """Write the sections on matchers: retrieval, open world, links.
+
+    ValueError for different data of one name.
+    """
     measured = [row for row in stored if "retrieval" in row]
     same_data = [row for row in measured if row.get("trained_on") in (None, row["data"])]
     other_data = [row for row in measured if row not in same_data]
     searches = [row for row in stored if "categories" in row]
     occluded = [row for row in measured if row.get("occlusion")]
+    refuse_mixed_data(measured)
+    refuse_mixed_data(searches)  # read without sentences, so the same file has another digest
     return [
         *section("Checkpoints", CHECKPOINTS_SAY, RETRIEVAL_HEAD, map(retrieval_row, same_data)),
         *section("Open world: photos and sentences", ELSEWHERE_SAY, RETRIEVAL_HEAD,

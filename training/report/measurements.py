@@ -6,7 +6,7 @@ Each has the name of its run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from models import whole_files
 
 FILE = Path("benchmarks/measurements.jsonl")
 SHIPPED = "tessera-world"  # the preset of the matcher that ships
-DATA = "flickr8k val"  # where it is measured first
+FLICKR8K = "flickr8k"  # the data of the published page
+DATA = f"{FLICKR8K} val"  # where it is measured first
 ADDED = "the run.json of a matcher's training, or a file of `tessera evaluate … --json`"
 
 Measurement = Mapping[str, Any]
@@ -90,6 +91,36 @@ def refuse_same_seed(rows: Sequence[Measurement], system: str) -> None:
     """
     if len({row.get("seed") for row in rows}) < len(rows):
         raise ValueError(f"two lines hold {system} with the same seed: delete one")
+
+
+def refuse_mixed_data(rows: Iterable[Measurement]) -> None:
+    """Raise ValueError for different data of one name.
+
+    Their numbers would share tables and means. Measurements of the first versions have no digest,
+    and are not compared.
+    """
+    digests: dict[str, str] = {}
+    for row in rows:
+        name, digest = identify_data(row)
+        if digest and digest != digests.setdefault(name, digest):
+            raise ValueError(
+                f"two data sets are named {name}, with the digests {digests[name]} and {digest}: "
+                "delete the lines of one, or rename its file or folder and measure it again"
+            )
+
+
+def identify_data(row: Measurement) -> tuple[str, str | None]:
+    """Return the name and digest of a measurement's data."""
+    data = row["data"]
+    named = data if isinstance(data, Mapping) else {"name": data, "digest": row.get("digest")}
+    return named["name"], named.get("digest")
+
+
+def list_data(stored: Iterable[Measurement]) -> list[str]:
+    """List the data of runs, or without runs of evaluations."""
+    rows = [row for row in stored if row.get("data")]
+    runs = [row for row in rows if row.get("epochs")]
+    return sorted({identify_data(row)[0] for row in runs or rows})
 
 
 def shorten(row: Measurement) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from training.report import captions as caption_report
 from training.report import checkpoints as checkpoint_report
 from training.report import measurements, pictures, summary, trainings
 from training.report import region_captions as region_report
-from training.report.measurements import Measurement
+from training.report.measurements import FLICKR8K, Measurement
 from training.report.papers import DTRNN, DVSA, OURS, PAPERS, TWO_BRANCH, Paper
 
 INTRODUCTION = """# Results
@@ -24,10 +24,10 @@ READING = """## How to read the tables
 
 Recall is in percent at 1 / 5 / 10; a hit is any of a photo's sentences. Sum: of the six recalls,
 the mean over seeds, in brackets their range. Ranks are those of image → text and text → image,
-over 5,000 sentences and 1,000 photos of Flickr8k's val, from cached features. Val chooses no
+over {ranked}, from cached features. Val chooses no
 epoch: it is the last, or in presets with `hold_out` the best on photos of train that were not
-learned. § Trained by an earlier form of the preset, whose run in benchmarks/measurements.jsonl
-says how. Published: the paper's own, on the official test split, with other CNNs and word vectors,
+learned. § The options of its run differ from the preset of this version; the file of measurements
+has them. Published: the paper's own, on the official test split, with other CNNs and word vectors,
 so for orientation.
 
 A claim is how much better the first preset is, the mean over the seeds that both have, with
@@ -38,14 +38,21 @@ ahead or behind. A claim is not judged where the runs are not what the paper com
 column says why. The interval tells of seeds, not of other photos. CCA is solved for and has no
 seed.
 
+{sentences}
+"""
+RANKED_FLICKR8K = "5,000 sentences and 1,000 photos of Flickr8k's val"
+RANKED_OTHERS = "the sentences and photos of val of {names}"
+SENTENCES_OTHERS = """All systems but `two-branch-tfidf` read words with MiniLM, or with the encoder
+that they begin with. MiniLM's training data include the captions of Flickr30K and COCO, as its own
+model card says: it has seen the wording of sentences from there."""
+SENTENCES_FLICKR8K = """\
 No model was trained on a photo of a split that it is measured on. The sentences are another
 matter: all systems but `two-branch-tfidf` read words with the packaged MiniLM. Its training data
 include the captions of Flickr30K and COCO, as its own model card says. Of the 5,000 sentences of
 Flickr8k's val, 4,845 (97 %) are sentences of Flickr30K word for word, and the same must be
 expected of its test split. So the sentence side has seen the wording. This concerns all retrieval
 on Flickr8k, and most of all text → text (†), in which no photo takes part. `two-branch-tfidf` has
-learned its words from train alone; `two-branch-mean` differs from it by MiniLM's word vectors.
-"""
+learned its words from train alone; `two-branch-mean` differs from it by MiniLM's word vectors."""
 
 Sections = Callable[[Sequence[Measurement]], list[str]]
 MORE: Mapping[str, tuple[Sections, ...]] = {  # what a paper measures next to retrieval
@@ -90,10 +97,21 @@ def write_page(stored: Sequence[Measurement], shown: Sequence[str] = ()) -> str:
     shown: lines of Markdown that show pictures, after the summary.
     """
     by_data, outdated = trainings.group_results(stored), trainings.find_outdated(stored)
-    lines = [INTRODUCTION, *summary.sections(stored, by_data), *shown, READING]
+    reading = explain_tables(measurements.list_data(stored))
+    lines = [INTRODUCTION, *summary.sections(stored, by_data), *shown, reading]
     for paper in PAPERS:
         lines += paper_sections(paper, stored, by_data, outdated)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def explain_tables(names: Sequence[str]) -> str:
+    """Explain the tables of some data, by the names of these."""
+    published = FLICKR8K in names
+    ranked = [RANKED_FLICKR8K] if published else []
+    if others := [name for name in names if name != FLICKR8K]:
+        ranked.append(RANKED_OTHERS.format(names=", ".join(others)))
+    sentences = SENTENCES_FLICKR8K if published else SENTENCES_OTHERS
+    return READING.format(ranked=" and ".join(ranked), sentences=sentences)
 
 
 def paper_sections(

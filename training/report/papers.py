@@ -33,7 +33,7 @@ PAPERS = (
         "vectors that forget the order of words.",
         (
             "The paper learns 800 photos of Pascal1K and ranks 100 photos and 500 sentences, so "
-            "its ranks are smaller by nature. Here 329 photos of Pascal1K exist, for measuring.",
+            "its ranks are smaller by nature.",
             "AdamW instead of AdaGrad, which was measured to be worse here; vectors have length "
             "one; the identity instead of tanh (with tanh recalls were lower on 750 photos).",
             "No parser of constituents: CT-RNN composes binarised dependency trees, so its row is "
@@ -75,8 +75,7 @@ PAPERS = (
         "Two networks map photos and sentences to one space in which sentences of one photo stay "
         "neighbours.",
         (
-            "The paper measures Flickr30K and MSCOCO, which are not here; these rows are "
-            "Flickr8k's.",
+            "The paper measures Flickr30K and MSCOCO; headings here name the data of each table.",
             "1,000 numbers of a Fisher vector instead of 6,000; AdamW instead of momentum.",
             "Phrases: right boxes by IoU ≥ 0.5, 20 learned proposals instead of 100 EdgeBoxes, "
             "means of words' vectors instead of Fisher vectors, the 10 hardest of a batch, hard "

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from statistics import mean
 
 from training.markdown import line, over_seeds, section, slashed, slashed_over_seeds
-from training.report.measurements import Measurement, name_data, name_with_options
+from training.report.measurements import (
+    Measurement,
+    name_data,
+    name_with_options,
+    refuse_mixed_data,
+    refuse_same_seed,
+)
 
 REGIONS_SAY = (
     "What is said of the true boxes of Flickr30K Entities, by the features in a box alone: corpus "
@@ -30,11 +36,15 @@ PUBLISHED = (
 
 
 def sections(stored: Sequence[Measurement]) -> list[str]:
-    """Write the section, published rows last; nothing without measurements."""
+    """Write the section, published rows last; nothing without measurements.
+
+    ValueError for different data of one name, and for two rows of the same seed.
+    """
+    measured = [row for row in stored if "region_bleu" in row]
+    refuse_mixed_data(measured)
     systems: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
-    for row in stored:
-        if "region_bleu" in row:
-            systems[name_system(row)].append(row)
+    for row in measured:
+        systems[name_system(row)].append(row)
     ours = [ours_row(key, seeds) for key, seeds in sorted(systems.items())]
     theirs = [
         line([f"published: {name}", learned_from, "COCO", *"–––", slashed(scores), *"–––"])
@@ -51,6 +61,7 @@ def name_system(row: Measurement) -> tuple[str, ...]:
 def ours_row(key: tuple[str, ...], seeds: Sequence[Measurement]) -> str:
     """A system, its mean over seeds."""
     name, learned_from, data = key
+    refuse_same_seed(seeds, f"{name}, learned from {learned_from}, on {data}")
     scores = slashed_over_seeds([measurement["region_bleu"] for measurement in seeds])
     words = mean(measurement["words"] for measurement in seeds)
     others = (over_seeds([row.get(of) for row in seeds]) for of in ("meteor", "rouge", "cider"))

@@ -99,8 +99,8 @@ def inspect_training(preset: Preset, corpus: Corpus, place: RunPlace) -> Trainin
     planned = Training(preset, place, finished, folder.resumable, bool(changed))
     if changed and (planned.left or changed != ["preset"]):
         raise ValueError(
-            f"{folder.path} was made with another {', '.join(changed)}: delete it, or choose "
-            "another --out"
+            f"{folder.path} was made with another {folder.describe_changes()}: delete it, or "
+            "choose another --out"
         )
     return planned
 

@@ -8,19 +8,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from training.markdown import heading, line
 from training.report import boxes, trainings
 from training.report.claims import NOT_JUDGED, Claim, ClaimResult
-from training.report.measurements import DATA, SHIPPED, Measurement, name_data
+from training.report.measurements import (
+    DATA,
+    FLICKR8K,
+    SHIPPED,
+    Measurement,
+    list_data,
+    name_data,
+)
 from training.report.papers import OURS, PAPERS, Paper
 
 NOT_MEASURED = "not measured"
 VERDICTS = ("holds", "does not hold", "not clear", "one seed", NOT_JUDGED, NOT_MEASURED)
 SAYS = (
     "Tessera finds photos by sentences. To know which ideas help, the models of four papers are "
-    "trained again here, each with what its paper compares it with, on the 6,000 photos of "
-    "Flickr8k's train, and measured on 1,000 others. The table says which of the papers' claims "
+    "trained again here, each with what its paper compares it with, {data}. "
+    "The table says which of the papers' claims "
     "came out the same. The papers had other data and networks: a claim that does not hold here "
     "is not refuted, and the numbers of a row are below."
 )
-UNTESTED = (
+ON_FLICKR8K = "on the 6,000 photos of Flickr8k's train, and measured on 1,000 others"
+ON_OTHERS = "on train of {names}, and measured on val"
+NO_CLAIMS = "Tessera finds photos by sentences. Measured here on {names}."
+UNTESTED = (  # on the published page
     ("Flickr30K and MSCOCO", "their photos are not here, so no table on them is repeated: Wang et "
      "al., tables 1 and 2, and Karpathy & Fei-Fei, tables 1, 2 and 3, are Flickr8k's here."),
     ("Pascal1K", "329 of its 1,000 photos are here, to measure, none to learn: Socher et al. "
@@ -49,12 +59,13 @@ NOT_RUN = (  # what computing time did not allow, and the command
 
 def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs]) -> list[str]:
     """Write the summary; without claims only of shipped models."""
-    lines = heading("In short", 2, SAYS, describe_shipped(stored))
+    names = list_data(stored)
     verdicts = [
         (f"{paper.title}, on {data}", paper.idea, by_verdict)
         for data, runs in by_data.items()
         for paper, by_verdict in group_verdicts(data, runs, stored)
     ]
+    lines = heading("In short", 2, introduce(names, bool(verdicts)), describe_shipped(stored))
     if verdicts:
         head = ("paper", *VERDICTS)
         lines += [line(head), "|" + "---|" * len(head)]
@@ -63,6 +74,8 @@ def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs
             for title, _, by_verdict in verdicts
         ]
         lines += ["", *(text for verdict in verdicts for text in list_claims(*verdict))]
+    if FLICKR8K not in names:
+        return lines
     untested = "\n".join(f"- **{what}**: {why}" for what, why in UNTESTED)
     not_run = "\n".join(f"- **{what}**: {why}" for what, why in NOT_RUN)
     return [
@@ -70,6 +83,18 @@ def sections(stored: Sequence[Measurement], by_data: Mapping[str, trainings.Runs
         *heading("What could not be tested here, and why", 3, untested),
         *heading("What was not run for want of time, and how to run it", 3, not_run),
     ]
+
+
+def introduce(names: Sequence[str], judged: bool) -> str:
+    """Introduce a page on some data; without judged claims only the data."""
+    published = FLICKR8K in names
+    others = ", ".join(name for name in names if name != FLICKR8K)
+    if not (published or judged):
+        return NO_CLAIMS.format(names=others)
+    places = [ON_FLICKR8K] if published else []
+    if others:
+        places.append(ON_OTHERS.format(names=others))
+    return SAYS.format(data="; and ".join(places))
 
 
 def describe_shipped(stored: Sequence[Measurement]) -> str:

@@ -22,7 +22,7 @@ from training.report.claims import (
     check_claim,
     recall_sum,
 )
-from training.report.measurements import Measurement
+from training.report.measurements import Measurement, refuse_mixed_data
 from training.report.papers import CLAIMS, OURS, Paper
 from training.report.systems import SYSTEMS, System
 from training.runs import presets as inheritance
@@ -47,12 +47,13 @@ Runs = Mapping[str, Mapping[int, Result]]  # results of runs on val, by preset a
 def group_results(stored: Iterable[Measurement]) -> dict[str, Runs]:
     """Group the results of runs by data, preset and seed.
 
-    ValueError for two runs of the same seed, whose mean would pass for two seeds'.
+    ValueError for two runs of the same seed, whose mean would pass for two seeds', and for runs on
+    different data of one name.
     """
+    runs = [run for run in stored if run.get("epochs")]
+    refuse_mixed_data(runs)
     by_data: dict[str, dict[str, dict[int, Result]]] = defaultdict(lambda: defaultdict(dict))
-    for run in stored:
-        if not run.get("epochs"):
-            continue
+    for run in runs:
         data, name, seed = name_data(run), name_preset(run), run["seed"]
         if not run["preset"]["schedule"]["epochs"]:
             seed = SOLVED
@@ -84,7 +85,7 @@ def read_result(run: Measurement) -> Result:
 
 
 def find_outdated(stored: Iterable[Measurement]) -> set[str]:
-    """Find shipped presets with a run of an earlier form.
+    """Find shipped presets with a run of other options.
 
     The model of a preset for adopted encoders is that of the encoder, so none of its runs is.
     """
@@ -203,7 +204,7 @@ def has_terms(run: Result) -> bool:
 
 
 def mark_outdated(name: str, outdated: Collection[str]) -> str:
-    """Mark a preset's name if its runs were of an earlier form."""
+    """Mark a preset's name if its runs had other options."""
     return f"{name} {EARLIER}" if name in outdated else name
 
 

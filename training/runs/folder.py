@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from training.runs.progress import Progress, silent
 
 # Facts that a resumed run must share.
 MADE_OF = ("preset", "recipe", "seed", "start", "data", "boxes", "text")
+SHOWN = 3  # options that a message names
+DISTRIBUTION = "tessera-search"  # the name of Tessera's package
 VAL = "val"  # results of the best epoch on val, if photos of train choose the epoch
 
 
@@ -89,8 +91,20 @@ class RunFolder:
     @property
     def changed(self) -> list[str]:
         """The facts in MADE_OF with other values in the run."""
+        return list(self.differences)
+
+    @property
+    def differences(self) -> dict[str, list[str]]:
+        """The changed options by their facts in MADE_OF."""
         before, now = json.loads(self.record.read_text()), json.loads(json.dumps(self.facts))
-        return [key for key in MADE_OF if not is_same(before.get(key), now.get(key))]
+        by_fact = {key: list_differences(before.get(key), now.get(key), key) for key in MADE_OF}
+        return {key: lines for key, lines in by_fact.items() if lines}
+
+    def describe_changes(self) -> str:
+        """Describe the changed facts, and the first changed options."""
+        lines = [line for lines in self.differences.values() for line in lines]
+        more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        return f"{', '.join(self.changed)} ({'; '.join(lines[:SHOWN])}{more})"
 
     @property
     def elsewhere(self) -> str:
@@ -117,7 +131,9 @@ class RunFolder:
             )
         if changed := self.changed:
             again = "give the same --start" if changed == ["start"] else "start again"
-            raise ValueError(f"{self.path} was made with another {', '.join(changed)}: {again}")
+            raise ValueError(
+                f"{self.path} was made with another {self.describe_changes()}: {again}"
+            )
 
     def record_teachers(self, fingerprints: list[str]) -> None:
         """Note the teachers; ValueError if the run there had others."""
@@ -179,24 +195,37 @@ class RunFolder:
         return state
 
 
-def is_same(before: Any, now: Any) -> bool:
-    """Return whether two runs' options agree; an option absent before was off."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        return before.keys() <= now.keys() and all(
-            is_same(before[name], value) if name in before else not value
-            for name, value in now.items()
-        )
-    return bool(before == now)
+def list_differences(before: Any, now: Any, name: str) -> list[str]:
+    """List the different options of two runs.
+
+    An option absent before was off.
+    """
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return [] if before == now else [f"{name} is {now!r:.60}, was {before!r:.60}"]
+    lines = []
+    for key in sorted(before.keys() | now.keys()):
+        option = f"{name}.{key}"
+        if key not in before:
+            lines += [f"{option} is {now[key]!r:.60}, was off"] if now[key] else []
+        elif key not in now:
+            lines.append(f"{option} is off, was {before[key]!r:.60}")
+        else:
+            lines += list_differences(before[key], now[key], option)
+    return lines
 
 
 def gather_facts(corpus: Corpus, place: RunPlace) -> dict[str, Any]:
-    """Gather the facts of every run."""
+    """Gather the facts of every run.
+
+    Tessera's version is None where it is used without being installed.
+    """
+    tessera = next((package.version for package in distributions(name=DISTRIBUTION)), None)
     packages = ("torch", "torchvision", "numpy")
     return {
         "seed": place.seed,
         "data": {"name": corpus.name, "digest": corpus.digest()},
         "multiplies_bfloat16": multiplies_halves(place.device),
-        "versions": {"python": platform.python_version()}
+        "versions": {"tessera": tessera, "python": platform.python_version()}
         | {package: version(package) for package in packages},
     }
 

@@ -28,6 +28,7 @@ TIME_IN_NAME = (
 )
 IN_NAME = re.compile(rf"(?<!\d){DAY_IN_NAME}(?:{TIME_IN_NAME})?(?!\d)", re.ASCII | re.IGNORECASE)
 EPOCH_IN_NAME = re.compile(r"(?<!\d)(?P<milliseconds>1[0-7]\d{11})(?!\d)", re.ASCII)
+EXACT = len("2019-08-04T15:22:10")  # characters of a local time
 TO_MINUTES = ("year", "month", "day", "hour", "minute")
 IN_UTC = ("PXL_",)  # Pixel phones name files in UTC
 
@@ -123,6 +124,20 @@ def derive_offset(local: str, utc: datetime) -> str:
         return ""
     sign, size = "-" if nearest < 0 else "+", abs(nearest)
     return f"{sign}{size // 60:02}:{size % 60:02}"
+
+
+def write_local(moment: str, named: str | None) -> str:
+    """Write a moment in UTC as a name's local time.
+
+    >>> write_local("2022-03-04T09:11:12+00:00", "2022-03-04T10:11:12")
+    '2022-03-04T10:11:12+01:00'
+    >>> write_local("2022-03-04T09:11:12+00:00", "2019-08-04T15:22:10")
+    '2022-03-04T09:11:12+00:00'
+    """
+    if named is None or len(named) != EXACT or not moment.endswith("+00:00"):
+        return moment
+    offset = derive_offset(named, datetime.fromisoformat(moment).replace(tzinfo=None))
+    return f"{named}{offset}" if offset else moment
 
 
 def _in_24_hours(parts: dict[str, str | None]) -> dict[str, str | None]:

@@ -14,7 +14,12 @@ LONGEST_LIVE = 20 * 2**20  # bytes of a Live Photo's video of 3 seconds; longer 
 CUT = 46  # characters of a name, to which Google Takeout cuts it before .json
 XMP, JSON = ".xmp", ".json"
 TAKEOUT = "supplemental-metadata"
-NUMBERED = re.compile(r"(.*)(\.[^.]*?)(?:\.s[a-z-]*)?(\(\d+\))", re.DOTALL)  # a.jpg(1), of a(1).jpg
+NUMBERED = re.compile(r"(.*)(\(\d+\))(\.[^.]*)?", re.DOTALL)  # a(1).jpg, described by a.jpg(1)
+# The marks of edited photos in an export, in the languages of its owner.
+EDITED = re.compile(
+    r"-(?:edited|bearbeitet|modifi(?:é|e\u0301)|(?:ha )?editado|editada|editat|modificato|bewerkt"
+    r"|edytowane|redigerad|編集済み)(?=(?:\(\d+\))?(?:\.[^.]*)?$)"
+)
 
 
 @dataclass(slots=True)
@@ -46,7 +51,7 @@ def group(photos: Sequence[FileSize], others: Sequence[str]) -> tuple[list[Photo
     """Group the photos of a folder with their files; also return others.
 
     A raw file or a short video belongs to the picture with its name, an .xmp file to all files with
-    its name, and a .json file to the one that Google Takeout made it for.
+    its name, and a .json file to the one that Google Takeout made it for, and its edited copy.
 
     >>> files = [FileSize(name, 1) for name in ("A.JPG", "A.MOV", "A.NEF", "b.mov")]
     >>> [(each.main, each.others) for each in group(files, ["A.xmp", "c.xmp"])[0]]
@@ -78,40 +83,60 @@ def _may_belong(file: FileSize) -> bool:
 
 
 def _index(groups: Sequence[PhotoFiles]) -> dict[str, list[PhotoFiles]]:
-    """Return the photos by their names in sidecars."""
+    """Return the photos by the names of sidecars without endings."""
     index: dict[str, list[PhotoFiles]] = {}
+    named = {_stem(photo.main): _list_names(photo) for photo in groups}
     for photo in groups:
-        names = {name.lower() for name in (photo.main, *photo.spares)}
-        cut = {name[:length] for name in names for length in (CUT - 1, CUT) if len(name) > length}
-        stems = {f"{_stem(name)}{XMP}" for name in names}
-        for key in names | cut | stems:
+        names = _list_names(photo)
+        originals = {EDITED.sub("", name) for name in names} - names
+        originals |= {each for name in originals for each in named.get(_stem(name), ())}
+        described = {key for name in names | originals for key in _list_takeout_names(name)}
+        xmp = {f"{key}{XMP}" for name in names for key in (name, _stem(name))}
+        for key in described | xmp:
             index.setdefault(key, []).append(photo)
     return index
 
 
+def _list_names(photo: PhotoFiles) -> set[str]:
+    return {name.lower() for name in (photo.main, *photo.spares)}
+
+
+def _list_takeout_names(name: str) -> set[str]:
+    """List a photo's names in sidecars: cut, its number last.
+
+    >>> sorted(_list_takeout_names("a(1).jpg"))
+    ['a(1).jpg', 'a.jpg(1)']
+    """
+    titles = [(name, "")]
+    if match := NUMBERED.fullmatch(name):
+        titles.append((f"{match[1]}{match[3] or ''}", match[2]))
+    return {
+        f"{title[:length]}{number}"
+        for title, number in titles
+        for length in (len(title), CUT, CUT - 1)
+    }
+
+
 def _join(sidecar: str, index: Mapping[str, list[PhotoFiles]]) -> bool:
     """Add a sidecar to its photos; return whether there are any."""
-    path = PurePath(sidecar)
-    if path.suffix.lower() == XMP:
-        keys = [path.stem.lower(), sidecar.lower()]
-    else:
-        keys = [_read_takeout_name(path.stem).lower()]
-    photos = [photo for key in keys for photo in index.get(key, ())]
+    path = PurePath(sidecar.lower())
+    photos = index.get(path.name if path.suffix == XMP else _read_takeout_name(path.stem), ())
     for photo in photos:
         photo.sidecars.append(sidecar)
     return bool(photos)
 
 
 def _read_takeout_name(stem: str) -> str:
-    """Return the name of the photo of a .json file.
+    """Return a photo's name in its .json file, its number last.
 
-    >>> _read_takeout_name("a.jpg.supplemental-met"), _read_takeout_name("a.jpg(1)")
-    ('a.jpg', 'a(1).jpg')
+    >>> _read_takeout_name("a.jpg.supplemental-met"), _read_takeout_name("a.jpg.suppl(1)")
+    ('a.jpg', 'a.jpg(1)')
     """
-    if match := NUMBERED.fullmatch(stem):
-        return f"{match[1]}{match[3]}{match[2]}"
+    match = NUMBERED.fullmatch(stem)
+    number = match[2] if match and match[3] is None else ""
+    stem = stem.removesuffix(number)
     name, _, end = stem.rpartition(".")
-    return name if name and TAKEOUT.startswith(end) else stem
+    return f"{name if name and TAKEOUT.startswith(end) else stem}{number}"
 
 
 def _stem(name: str) -> str:

@@ -24,9 +24,16 @@ from models.vision import photo_decoding
 from models.vision.formats.animations import read_animation
 from models.vision.formats.kinds import HEAD, kind_of
 from models.vision.formats.video_frames import MOST_FRAMES, read_video
-from models.vision.photo_decoding import DISPLAY_SIDE, FOOTAGE_BYTES, Decoded, Pixels
+from models.vision.photo_decoding import (
+    DISPLAY_SIDE,
+    FOOTAGE_BYTES,
+    Decoded,
+    NotAnImage,
+    Pixels,
+)
 from models.vision.visible_words import LONGEST_SIDE
 
+EMPTY = "the file is empty"
 ONE_FRAME = "only one frame of the video was used"
 BROKEN = "its {} sidecar cannot be read: what that says of the photo is missing"
 RAW_HEADER = 2**20  # bytes of a raw file in which its EXIF is looked for
@@ -68,6 +75,8 @@ def read_file(
     with _open(file, limits) as opened:
         head = opened.read(HEAD)
         opened.seek(0)
+        if not head:
+            raise NotAnImage(EMPTY)
         kind = kind_of(head, file.suffix.lower() if isinstance(file, Path) else "")
         if kind == "video":
             content = _read_video(opened, limits, 1 if sidecars is None else MOST_FRAMES)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import file_digest, sha256
 from pathlib import Path, PurePath
 
 from app.engine.engine import Engine
 from app.imports.file_metadata.memory import state_of
+from app.imports.file_metadata.pairs import is_footage
 from app.imports.file_metadata.regular_files import open_regular
 from app.imports.folder import is_row
 from app.imports.folders.objects import ObjectFolder, StoredObject
@@ -47,23 +48,24 @@ class Moves:
         digests = digest_photos(source, self.most_bytes)
         if digests is None:
             return None
+        same = {digests, *(photo.digests for photo in self.list_deleted_here(source))}
         for row in sorted(rows, key=lambda row: _distance(row, source, own)):
-            item = self._match(row, source, digests)
+            item = self._match(row, source, same)
             if item is not None and (row.id == own or not self._is_still_there(row, digests)):
                 self._claimed.add(row.id)
                 return item
         return None
 
-    def is_deleted_here(self, source: ItemSource) -> bool:
-        """Return whether someone has deleted the photo of this very file."""
+    def list_deleted_here(self, source: ItemSource) -> list[DeletedPhoto]:
+        """List the deletions of the photo of this very file."""
         photos = self._list_deleted().get(_size(source.stamp), ())
-        stamp = split_stamp(source.stamp)[0]
-        return any(
-            (photo.place, split_stamp(photo.stamp)[0]) == (source.place, stamp) for photo in photos
-        )
+        here = source.place, split_stamp(source.stamp)[0]
+        return [photo for photo in photos if (photo.place, split_stamp(photo.stamp)[0]) == here]
 
     def is_deleted(self, source: ItemSource) -> bool:
         """Return whether someone has deleted a photo with this content."""
+        if self.list_deleted_here(source):
+            return True
         photos = self._list_deleted().get(_size(source.stamp), ())
         digests = digest_photos(source, self.most_bytes) if photos else None
         return any(photo.digests == digests for photo in photos)
@@ -72,16 +74,18 @@ class Moves:
         """Return whether no file has claimed an item."""
         return item not in self._claimed
 
-    def _match(self, row: SourceRow, source: ItemSource, digests: tuple[str, ...]) -> Item | None:
+    def _match(self, row: SourceRow, source: ItemSource, same: Set[tuple[str, ...]]) -> Item | None:
+        """Return a row's item if its photos have one of these digests."""
         if row.id in self._claimed:
             return None
         item = self.engine.catalog.get_many(self.home, [row.id]).get(row.id)
         if item is None or item.source != row.source:
             return None
-        if len(item.photos) != len(digests):  # a video, whose digests are those of its frames
-            same = state_of(row.stamp) == source.stamp and stamp_at(row.source) == ""
-            return item if same else None
-        return item if tuple(photo.digest for photo in item.photos) == digests else None
+        if tuple(photo.digest for photo in item.photos) in same:
+            return item
+        of_copies = len(item.photos) > 1 or is_footage(PurePath(row.source))  # not of its bytes
+        moved = state_of(row.stamp) == source.stamp and stamp_at(row.source) == ""
+        return item if of_copies and moved else None
 
     def _is_still_there(self, row: SourceRow, digests: tuple[str, ...]) -> bool:
         """Return whether an item's own file still has its content."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,17 +22,23 @@ REPORTS = "reports"  # in the folder of progress
 MOST_EXAMPLES = 20  # places of a kind
 MOST_REFUSED = 100  # that are named
 LONGEST = 2**20  # bytes of a report
+NOUN = re.compile(r"\b(file|folder|link|photo)s?\b")  # what a kind counts
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class UnreadKind:
-    """A kind of unread files, with some of them."""
+    """A kind of unread files, in the plural, with some of them."""
 
     kind: str
     count: int = 0
     examples: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields; the kind of a single file in the singular."""
+        kind = NOUN.sub(r"\1", self.kind, count=1).replace(" them ", " it ")
+        return asdict(self) | {"kind": kind if self.count == 1 else self.kind}
 
 
 @dataclass(slots=True)
@@ -58,7 +65,7 @@ class ImportReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report's fields, with plain values."""
-        counts, unread = dict(self.counts), [asdict(kind) for kind in self.unread.values()]
+        counts, unread = dict(self.counts), [kind.as_json() for kind in self.unread.values()]
         fields = {"paths": self.paths, "ended": self.ended, "counts": counts, "unread": unread}
         return fields | {"refused": self.refused, "kept": self.kept}
 

@@ -33,13 +33,22 @@ class FolderWatch:
         """
         self._folders, self._ignored, self._parent = folders, ignored.resolve(), parent
         self._changed, self._ended = Event(), Event()
+        self._watched: list[tuple[int, int] | None] = []
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Begin to watch, again after a failure; forget earlier changes."""
+        """Begin to watch, or go on; forget earlier changes.
+
+        It begins again after a failure, and where a folder was replaced, came or was mounted: the
+        system tells changes of the former one.
+        """
         self._changed.clear()
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = Thread(target=self._watch, name="watch", daemon=True)
+        if self._thread is None or not self._thread.is_alive() or self._replaced:
+            self._ended.set()  # of the former watch
+            self._watched, self._ended = [*map(_identify, self._folders)], Event()
+            self._thread = Thread(
+                target=self._watch, args=(self._ended,), name="watch", daemon=True
+            )
             self._thread.start()
 
     @property
@@ -47,17 +56,23 @@ class FolderWatch:
         """Whether the parent of this process has ended."""
         return self._parent is not None and os.getppid() != self._parent
 
+    @property
+    def _replaced(self) -> bool:
+        """Whether a folder differs from the watched one."""
+        return [*map(_identify, self._folders)] != self._watched
+
     def wait(self, seconds: float, rest: float = 0) -> bool:
         """Wait for a change since `start`, at most so long.
 
-        Returns whether there was one. A change within `rest` seconds counts after them.
+        Returns whether there was one: a replaced folder is one, too. A change within `rest` seconds
+        counts after them.
         """
         began = monotonic()
         while (left := began + seconds - monotonic()) > 0 and not self.orphaned:
             resting = min(rest, seconds) - (monotonic() - began)
             if resting > 0:
                 self._ended.wait(min(resting, LOOKED_UP))
-            elif self._changed.wait(min(left, LOOKED_UP)):
+            elif self._changed.wait(min(left, LOOKED_UP)) or self._replaced:
                 return True
         return False
 
@@ -65,14 +80,14 @@ class FolderWatch:
         """End the watch."""
         self._ended.set()
 
-    def _watch(self) -> None:
+    def _watch(self, ended: Event) -> None:
         folders = [folder for folder in self._folders if folder.is_dir()]
         try:
             for _ in watch(
                 *folders,
                 watch_filter=lambda _, path: self._counts(Path(path)),
                 step=QUIET,
-                stop_event=self._ended,
+                stop_event=ended,
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
@@ -88,3 +103,12 @@ class FolderWatch:
             return False
         parts = path.relative_to(folder).parts
         return path.name == IGNORE_FILE or not any(part.startswith(".") for part in parts)
+
+
+def _identify(folder: Path) -> tuple[int, int] | None:
+    """Return a folder's device and number; None if it is missing."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

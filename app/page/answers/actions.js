@@ -1,7 +1,7 @@
 // Actions of hits, and of the answer that they are in.
 
 import * as api from "../service/api.js";
-import { add } from "../changes/changed.js";
+import { add, showChange } from "../changes/changed.js";
 import { download } from "../elements/dom.js";
 import { say } from "../elements/notices.js";
 import { wanted } from "../questions/address.js";
@@ -48,6 +48,7 @@ function grew(hits, newer, more = false) {
 export const act = {
   attempt, refine, save, jump, grew,
   add: () => add(),
+  changed: showChange,
   open: ({ id }) => openItem(id),
   similar: ({ id }) => visit({ like: id }),
   similarPart: ({ id, box }) => visit({ like: id, box, parts: true }),

@@ -3,7 +3,7 @@
 import { make, oneAtATime } from "../elements/dom.js";
 import { isWeak } from "../elements/likelihood.js";
 import { askedPhrases, phraseChips } from "../elements/phrases.js";
-import { isQuestion, otherwise, PAGE, search } from "../questions/search.js";
+import { countFewer, isQuestion, otherwise, PAGE, search } from "../questions/search.js";
 import { cardsFor } from "./cards.js";
 import { lineAbove } from "./empty.js";
 import { showFacets } from "./facets.js";
@@ -108,10 +108,17 @@ export async function answer(context, image, signal) {
   list.classList.toggle("wall", !holdings.shop && !isQuestion(asked));
   list.classList.toggle("shelf", holdings.shop);
   let { cursor } = found;
+  let counts = found;
   context.newer = 0;
   const tell = (grown = false) => {
     act.grew(shown, context.newer, grown);
-    showStatus(shown, { ...found, cursor }, context);
+    showStatus(shown, { ...counts, cursor }, context);
+  };
+  context.drop = (id) => {
+    const others = shown.some((hit) => hit.id === id && hit.variants > 1); // which stay
+    if (!others) counts = countFewer(counts, 1);
+    shown.splice(0, shown.length, ...shown.filter((hit) => hit.id !== id));
+    tell();
   };
   const more = make("button", { type: "button", className: "second more" }, "Show more");
   more.hidden = !cursor;

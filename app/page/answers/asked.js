@@ -33,7 +33,7 @@ async function upload(file) {
   return photo(canvas, canvas.width, canvas.height);
 }
 
-/** A phrase with its likeliest box; absent where the photo does not show it. */
+/** A phrase with its likeliest box; absent where none was found. */
 function grounded({ text, span, boxes, present = true }) {
   return keyed("point", { text, span, ...boxes[0], absent: !present || boxes.length === 0 });
 }

@@ -21,7 +21,7 @@ import { matchingSentences, sentencesLike, showPhoto } from "./asked.js";
 import { nothing } from "./empty.js";
 import { memories } from "./memories.js";
 import { showDuplicates } from "./series.js";
-import { shown } from "./shown.js";
+import { readItem, shown } from "./shown.js";
 
 const at = (id) => document.getElementById(id);
 const [query, status, results] = ["query", "status", "results"].map(at);
@@ -36,6 +36,11 @@ function fail(error) {
       make("button", { type: "button", className: "go", onclick }, name)),
   );
   status.textContent = "";
+  offerNothing();
+}
+
+/** Hide what can be done with the last answer. */
+function offerNothing() {
   at("choices").hidden = at("order").hidden = at("kinds").hidden = at("rail").hidden = true;
   offerSelecting([]);
 }
@@ -77,12 +82,14 @@ function foldFilters() {
 /** Answer a question. */
 export async function ask(asked) {
   const other = questionOf(asked) !== shown.question; // else someone may be typing
-  if (isAnother(asked)) foldFilters();
+  const another = isAnother(asked);
+  if (another) foldFilters();
   if (other && (shown.question !== null || asked.text)) at("words").value = asked.text ?? "";
   shown.question = questionOf(asked);
   begin(titleOfQuestion(asked));
   const same = shown.context?.asked.collection === asked.collection && results.querySelector(".shelf");
   if (!same) results.replaceChildren(gallery(...placeholders(8)));
+  if (!same && another) offerNothing();
   await attempt(async (signal) => {
     const held = await holdings(signal);
     const context = { asked, holdings: held, act };
@@ -119,14 +126,14 @@ async function place(context, found, image, signal) {
   context.more = found.more;
   const choosable = shown.mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
   offerSelecting(choosable ? SELECTED : []);
-  const content = found.hits.length > 0 ? found.element : await nothing(context, image, signal);
+  const content = found.hits.length > 0 ? found.element : await nothing(context, found, image, signal);
   if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";
   results.replaceChildren(content);
 }
 
 async function answerPhoto(context, signal) {
   const { asked } = context;
-  const stored = asked.like ? await api.item(asked.like, signal) : null;
+  const stored = asked.like ? await readItem(asked.like, signal) : null;
   const upload = asked.photo ? await recall(asked.photo) : null;
   if (asked.photo && !upload) {
     throw new api.Problem("This browser does not remember the photo that was searched with. Choose it again.", false);

@@ -16,10 +16,19 @@ function clearing({ asked, act }) {
   return isFiltered(asked) ? goButton("Clear the filters", () => act.refine({ filter: {} })) : null;
 }
 
+const KNOWN_WORDS = /^".*" is (not a word that the model knows|left out: the model reads only Latin letters)/;
+
+/** Advise to write English, where words of a search were respelled or are unknown: the model has a list of words. */
+function adviseEnglish({ words, notes }) {
+  const foreign = words.some(({ spelling }) => spelling !== null) || notes.some((note) => KNOWN_WORDS.test(note));
+  return foreign ? make("p", {}, "This model reads English: try English words.") : "";
+}
+
 /** Make the line above hits of which none is what was asked for; null for another list. */
 export function lineAbove(context, found) {
   const { asked, holdings } = context;
   const line = holdings.shop ? noSuchWords(found) : asked.text ? nothingLikeThat(found.hits, found.weakBelow) : null;
+  if (line && !holdings.shop) line.append(adviseEnglish(found));
   if (!line || !isFiltered(asked)) return line;
   line.querySelector("h2").textContent = holdings.shop ? "No product that passes your filters has these words"
     : "Nothing that passes your filters looks like that";
@@ -44,7 +53,7 @@ function without({ total }, holdings) {
 }
 
 /** Say that nothing was found, and by what one finds more: without filters, or by other words. */
-async function noneFound(context, image, signal) {
+async function noneFound(context, answer, image, signal) {
   const { asked, holdings, act } = context;
   const wider = { ...asked, filter: {}, from: null };
   const found = isFiltered(asked) ? await search(wider, holdings, image, { limit: 1, signal }) : { hits: [] };
@@ -55,14 +64,16 @@ async function noneFound(context, image, signal) {
     return message("Nothing found", make("p", {}, why), clearing(context));
   }
   const everything = { text: null, like: null, photo: null, box: null, filter: {} };
-  return message("Nothing found", make("p", {}, "Try other words, or fewer of them."),
+  const english = holdings.shop ? "" : adviseEnglish(answer);
+  const advice = asked.like ? "Nothing else is in here." : "Try other words, or fewer of them.";
+  return message("Nothing found", english || make("p", {}, advice),
     goButton("Show everything", () => act.refine(everything)));
 }
 
 /** Write an empty answer: how to fill a collection, or another search; `image` is an upload. */
-export async function nothing(context, image, signal) {
+export async function nothing(context, answer, image, signal) {
   const { items, coming, importing } = await api.index(signal);
-  if (items > 0) return noneFound(context, image, signal);
+  if (items > 0) return noneFound(context, answer, image, signal);
   if (coming > 0 || importing) {
     return message("Being indexed", make("p", {}, "The first photos are on their way; this page shows them by itself."));
   }

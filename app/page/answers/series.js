@@ -1,7 +1,9 @@
 // Near-duplicates: the others of a series behind one photo, and the list of all series.
 
 import * as api from "../service/api.js";
-import { make, oneAtATime, pictureAddress } from "../elements/dom.js";
+import { photos as countPhotos } from "../changes/bulk.js";
+import { wayBackOfAll } from "../changes/restoring.js";
+import { listNames, make, oneAtATime, pictureAddress, visible } from "../elements/dom.js";
 
 const KEY = "series";
 const MOST = 96; // photos of a series that are shown
@@ -54,6 +56,15 @@ export const withSeries = (cards, open) => (hits, before) => {
   return list;
 };
 
+/** A photo of a series with its file, folder and size. */
+function copy(item, open) {
+  const [, folder, file] = /^(?:(.*)\/)?([^/]*)$/s.exec(item.id);
+  const size = `${sizeText(item.bytes)}${item.largest ? ", the one to keep" : ""}`;
+  return make("li", {}, small(item, open), make("div", {},
+    make("p", { className: "title" }, visible(file)),
+    make("p", { className: "note" }, ...(folder ? [visible(folder), make("br")] : []), size)));
+}
+
 /** The button that takes all photos of a series but the largest out of the index. */
 function deletion(items, changed) {
   const place = make("p", { className: "actions" });
@@ -61,10 +72,14 @@ function deletion(items, changed) {
   const spare = items.filter(({ largest }) => !largest);
   const refused = make("span", { role: "alert", className: "note" });
   const work = () => api.removeAll(spare.map(({ id }) => id)); // passes over those that are gone
+  const named = (some) => listNames(some.map(({ id }) => visible(id)));
   const sure = button(`Delete ${number(spare.length)} here`, "second danger", () =>
-    work().then(() => changed(), (error) => (refused.textContent = error.message)));
+    work().then(changed, (error) => (refused.textContent = error.message)));
+  const kept = items.filter(({ largest }) => largest);
+  const what = make("span", { className: "note" },
+    `Deletes ${named(spare)}. Keeps ${named(kept)}. Files stay where they are, and later imports leave deleted ones out. `, wayBackOfAll());
   const ask = button("Keep the largest alone", "quiet danger", () => {
-    place.replaceChildren(sure, keep, make("span", { className: "note" }, "Files stay where they are."), refused);
+    place.replaceChildren(sure, keep, what, refused);
     keep.focus();
   });
   const keep = button("Keep all", "second", () => {
@@ -78,8 +93,8 @@ function deletion(items, changed) {
 function seriesRow({ photos, bytes, items }, act, changed) {
   const same = items.slice(1).every((item) => item.same_file) ? ", the same file" : "";
   const title = `${number(photos)} photos${same}: ${sizeText(bytes)} besides the largest`;
-  const pictures = make("div", { className: "small-photos" }, ...items.map((item) => small(item, act.open)));
-  return make("section", {}, make("h3", {}, title), pictures, deletion(items, changed));
+  const copies = make("ul", { className: "copies" }, ...items.map((item) => copy(item, act.open)));
+  return make("section", {}, make("h3", {}, title), copies, deletion(items, changed));
 }
 
 /** Offer in `place` the list of all series of a collection; nothing where there are none. */
@@ -88,8 +103,8 @@ export async function showDuplicates(place, act, signal) {
   if (signal.aborted) return;
   place.hidden = first.series === 0;
   if (place.hidden) return place.replaceChildren();
-  const again = async () => {
-    await showDuplicates(place, act, signal);
+  const again = async ({ deleted }) => {
+    await act.changed(make("span", {}, `Deleted: ${countPhotos(deleted)}. `, wayBackOfAll()));
     place.querySelector("summary")?.focus();
   };
   const rows = make("div", {});

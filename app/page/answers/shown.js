@@ -1,11 +1,13 @@
 // What is shown: the question, its context, and the hits of its answer with their tiles.
 
 import { rest } from "../elements/notices.js";
+import * as api from "../service/api.js";
 
 const results = document.getElementById("results");
 
 /**
- * The shown answer: the `question` as an address, its `context` {asked, holdings, act}, the
+ * The shown answer: the `question` as an address, its `context` {asked, holdings, act}, which gets `more`
+ * for the next page and `drop` for hits that are gone, the
  * `hits` by id, the `order` of their ids, and what stops it when another one begins.
  */
 export const shown = {
@@ -17,6 +19,16 @@ export const shown = {
 export function showHits(hits) {
   shown.hits = new Map(hits.toReversed().map((hit) => [hit.id, hit])); // of an item the best one
   shown.order = [...new Set(hits.map(({ id }) => id))];
+}
+
+/** Read an item; a Problem where it is gone. */
+export async function readItem(id, signal) {
+  try {
+    return await api.item(id, signal);
+  } catch (error) {
+    if (error.status === 404) error.message = `This ${shown.context.holdings.shop ? "product" : "photo"} is no longer here.`;
+    throw error;
+  }
 }
 
 /** The tiles of an item. */
@@ -41,13 +53,12 @@ export function focusItem(id) {
   else rest();
 }
 
-/** Take an item that is gone off the list. */
+/** Take an item that is gone off the list, and out of its count. */
 export function dropTile(id) {
   const tiles = tilesOf(id);
   const focused = tiles.some((tile) => tile.contains(document.activeElement));
   const next = nextTo(id);
-  shown.order = shown.order.filter((other) => other !== id);
-  shown.hits.delete(id);
+  if (tiles.length > 0) shown.context.drop(id);
   for (const tile of tiles) tile.remove();
   if (focused) (openerOf(next ?? "") ?? results).focus();
 }

@@ -1,12 +1,11 @@
 // The open item: opening it by the address, and stepping to its neighbours.
 
-import * as api from "../service/api.js";
 import { remove } from "../changes/changed.js";
 import { say } from "../elements/notices.js";
 import { wanted } from "../questions/address.js";
 import { leave, note, visit } from "../questions/visits.js";
 import { act } from "./actions.js";
-import { dropTile, idBy, shown, tilesOf } from "./shown.js";
+import { dropTile, idBy, readItem, shown, tilesOf } from "./shown.js";
 import { closeViewer, showViewer } from "./viewer.js";
 
 const viewer = document.getElementById("viewer");
@@ -52,6 +51,7 @@ function passOver(gone, { id, by, error }) {
   if (error.status === 404) {
     dropTile(gone);
     if (neighbour(id, by)) return step(by);
+    error.message = `What came ${by < 0 ? "before" : "after"} this is no longer here.`;
   }
   const stay = (failure) => {
     note({ item: viewed });
@@ -71,7 +71,7 @@ export async function showItem(asked, failed = null) {
 async function openViewer({ item: id, text }, failed) {
   const { context, stopping, hits } = shown;
   try {
-    const item = { ...(await api.item(id, stopping.signal)), ...hits.get(id) };
+    const item = { ...(await readItem(id, stopping.signal)), ...hits.get(id) };
     if (wanted().item !== id) return; // someone went on meanwhile
     showViewer(item, {
       holdings: context.holdings,

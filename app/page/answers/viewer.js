@@ -8,6 +8,7 @@ import { partButton } from "../elements/part.js";
 import { largest, phraseRows, phrasesOf } from "../elements/phrases.js";
 import { largestReason, whyRows } from "../elements/why.js";
 import { originalOf } from "../service/api.js";
+import { wayBack } from "../changes/restoring.js";
 
 const dialog = document.getElementById("viewer");
 const SWIPE = 50; // pixels that a finger moves at least to another photo
@@ -79,7 +80,7 @@ function deletion(item, remove, { shop }) {
   const ask = make("button", { type: "button", className: "quiet danger" }, "Delete");
   const refused = make("span", { role: "alert", className: "note" });
   const sure = make("button", { type: "button", className: "second danger" }, shop ? "Delete for good" : "Delete it");
-  const stays = shop ? "" : make("span", { className: "note" }, "The original file stays where it is.");
+  const stays = shop ? "" : make("span", { className: "note" }, "The original file stays where it is. ", wayBack(item));
   const keep = make("button", { type: "button", className: "second" }, "Keep");
   ask.onclick = () => {
     place.replaceChildren(sure, keep, stays, refused);

@@ -2,13 +2,14 @@
 
 import * as api from "../service/api.js";
 import { make } from "../elements/dom.js";
+import { wayBackOfAll } from "./restoring.js";
 
 const AT_ONCE = 4; // requests
 const TRIES = 3; // of a change that another one overtakes
 const dialog = document.getElementById("bulk");
 dialog.addEventListener("keydown", (event) => event.key === "Escape" && event.stopPropagation());
 
-const photos = (number) => (number === 1 ? "1 photo" : `${number.toLocaleString("en")} photos`);
+export const photos = (number) => (number === 1 ? "1 photo" : `${number.toLocaleString("en")} photos`);
 const sameWord = (one, other) => String(one).toLowerCase() === other.toLowerCase();
 const same = (words, others) => JSON.stringify(words) === JSON.stringify(others);
 
@@ -87,13 +88,13 @@ function openForm({ title, text, content = [], go, dangerous = false }, submit) 
 export function openDeletion(ids, changed) {
   openForm({
     title: `Delete ${photos(ids.length)}?`,
-    text: "They leave this collection. The original files stay where they are, and later imports of their folder leave them out. "
-      + "Whoever runs Tessera can let them come back: tessera index deleted --restore-all",
+    text: make("span", {}, "They leave this collection. The original files stay where they are, and later imports of their "
+      + "folder leave them out. ", wayBackOfAll()),
     go: "Delete",
     dangerous: true,
   }, async () => {
     const { deleted } = await api.removeAll(ids);
-    await changed(`Deleted: ${photos(deleted)}.`);
+    await changed(make("span", {}, `Deleted: ${photos(deleted)}. `, wayBackOfAll()));
   });
 }
 

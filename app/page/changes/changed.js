@@ -1,9 +1,10 @@
 // Changes of items, and the answer as it is after them.
 
 import { shown, focusItem, nextTo } from "../answers/shown.js";
-import { openDeletion, openTagging } from "./bulk.js";
-import { make } from "../elements/dom.js";
+import { openDeletion, openTagging, photos } from "./bulk.js";
+import { listNames, make, visible } from "../elements/dom.js";
 import { openAdding } from "./editing.js";
+import { wayBack } from "./restoring.js";
 import { listed } from "../elements/facts.js";
 import { titleOf } from "../elements/gallery.js";
 import { say, showLine } from "../elements/notices.js";
@@ -30,11 +31,12 @@ export async function remove(item, close) {
   const next = nextTo(item.id);
   await leave();
   close();
-  await showChange(`Deleted: ${titleOf(item)}.`, { next });
+  const back = shown.context.holdings.shop ? "" : wayBack(item);
+  await showChange(make("span", {}, `Deleted: ${titleOf(item)}. `, back), { next });
 }
 
-/** Show the changed answer where it was, and what was done, which `undo` takes back. */
-async function showChange(what, { undo = null, next = null } = {}) {
+/** Show the changed answer where it was, and what was done, a text or an element; `undo` takes it back. */
+export async function showChange(what, { undo = null, next = null } = {}) {
   const scroll = window.scrollY;
   await refresh();
   window.scrollTo(0, scroll);
@@ -45,13 +47,23 @@ async function showChange(what, { undo = null, next = null } = {}) {
   else focus();
 }
 
-async function showAdded(items) {
-  await refresh();
-  const [first] = items;
+/** Say which items are `left` out, and why: "1 photo was not sent: a.jpg." */
+function leftText(left, why) {
+  if (left.length === 0) return null;
+  const counted = shown.context.holdings.shop ? "1 product" : photos(left.length); // products are added one by one
+  const names = left.map(({ id, files: [file] }) => visible(file?.name ?? id));
+  return `${counted} ${left.length === 1 ? "was" : "were"} ${why}: ${listNames(names)}.`;
+}
+
+async function showAdded({ stored, refused, unsent }) {
+  if (stored.length > 0) await refresh();
   const list = (some) => (some.length === 1 ? titleOf(some[0]) : `${some.length} photos`);
-  const [known, fresh] = [true, false].map((there) => items.filter((item) => Boolean(item.known) === there));
-  const said = [fresh.length > 0 && `Added: ${list(fresh)}.`, known.length > 0 && `Here already: ${list(known)}.`];
+  const [known, fresh] = [true, false].map((there) => stored.filter((item) => Boolean(item.known) === there));
+  const said = [
+    fresh.length > 0 && `Added: ${list(fresh)}.`, known.length > 0 && `Here already: ${list(known)}.`,
+    leftText(refused, "refused"), leftText(unsent, "not sent"),
+  ];
   at("status").append(make("p", { className: "remark" }, said.filter(Boolean).join(" ")));
-  if (items.length > 1 || at("add").open) return;
-  await openItem(first.id);
+  if (stored.length !== 1 || refused.length + unsent.length > 0 || at("add").open) return;
+  await openItem(stored[0].id);
 }

@@ -75,14 +75,17 @@ async function addAll(items) {
       failed.push({ item, message: error.message });
     }
   }
-  return { stored, failed };
+  return { stored, failed, unsent: [] };
 }
 
 /** Whether items are photos that get their names from their files. */
 const areNamed = (items, form, { shop }) =>
   !shop && items.length > 0 && items.every(({ files }) => files.length === 1) && (items.length > 1 || !form.elements.id.value.trim());
 
-/** Ask for items and store them; call `added` with the stored ones. `files` are chosen already. */
+/**
+ * Ask for items and store them; call `added` with the `stored` ones, and with the `refused` and `unsent`
+ * ones where someone closed the form meanwhile. `files` are chosen already.
+ */
 export function openAdding(holdings, added, files = []) {
   const refusals = make("p", { role: "alert", className: "refused" });
   const list = make("ul", { className: "sending", "aria-label": "Files" });
@@ -108,8 +111,10 @@ export function openAdding(holdings, added, files = []) {
     submit.textContent = failed.length > 0 ? "Try again" : "Add";
     refusals.textContent = named && result.failed.length > 0
       ? `Not added: ${result.failed.length} of ${items.length}.` : result.failed.map(({ message }) => message).join(" ");
+    const { stored, unsent } = result;
+    const refused = alive() ? [] : result.failed.map(({ item }) => item);
     if (result.failed.length === 0 && alive()) dialog.close();
-    if (result.stored.length > 0) added(result.stored);
+    if (stored.length + refused.length + unsent.length > 0) added({ stored, refused, unsent });
   };
   dialog.replaceChildren(form);
   if (files.length > 0) {

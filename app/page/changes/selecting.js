@@ -60,8 +60,10 @@ function onKey(event) {
   }
 }
 
+/** Choose all photos of the list, but none for being in the row of this day. */
 function chooseAll() {
-  chosen = new Set(cards().map(({ dataset }) => dataset.id));
+  const listed = cards().filter((card) => !card.closest(".memories"));
+  chosen = new Set([...chosen, ...listed.map(({ dataset }) => dataset.id)]);
   show();
 }
 

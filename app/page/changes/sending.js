@@ -44,7 +44,7 @@ function makeRow(file) {
 
 /**
  * Store items of a photo each while `alive` says so, and show each in the list `place`. Returns the
- * stored ones, and those that were refused or left as {item, message}.
+ * stored ones, those that were refused as {item, message}, and the `unsent` ones.
  */
 export async function sendAll(items, place, alive) {
   const rows = items.map(({ files: [file] }) => makeRow(file));
@@ -52,7 +52,7 @@ export async function sendAll(items, place, alive) {
   const [stored, failed] = [[], []];
   for (const [position, item] of items.entries()) {
     const { bar, state, element } = rows[position];
-    if (!alive()) break;
+    if (!alive()) return { stored, failed, unsent: items.slice(position) };
     state.textContent = "sending";
     element.scrollIntoView({ block: "nearest" });
     try {
@@ -69,5 +69,5 @@ export async function sendAll(items, place, alive) {
       element.classList.add("failed");
     }
   }
-  return { stored, failed };
+  return { stored, failed, unsent: [] };
 }

@@ -1,4 +1,4 @@
-// Files that the last imports did not read, by kind.
+// Files and folders that the last imports did not read, by kind.
 
 import * as api from "../service/api.js";
 import { make } from "../elements/dom.js";
@@ -26,7 +26,7 @@ export async function showUnread(place, signal) {
   if (signal.aborted) return;
   place.hidden = count === 0 && kept.length === 0;
   if (place.hidden) return place.replaceChildren();
-  const title = count > 0 ? `${number(count)} files are not in here` : "Missing files are still in here";
+  const title = count > 0 ? `Not read: ${number(count)} ${count === 1 ? "file or folder" : "files or folders"}` : "Missing files are still in here";
   place.replaceChildren(
     make("summary", {}, title),
     ...kept.map((reason) => make("p", {}, reason)),

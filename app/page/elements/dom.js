@@ -17,6 +17,13 @@ export function oneAtATime(work) {
   return () => (running ??= work().finally(() => (running = null)));
 }
 
+/** List names, or some of many: "a, b, and 40 more". */
+export function listNames(names, most = 5) {
+  const more = names.length - most;
+  const listed = more > 0 ? [...names.slice(0, most), `${more.toLocaleString("en")} more`] : names;
+  return new Intl.ListFormat("en", { type: "conjunction" }).format(listed);
+}
+
 /** A text with symbols for control characters, which names of files may have. */
 export function visible(text) {
   return text.replace(/[\x00-\x1f\x7f]/g, (sign) =>

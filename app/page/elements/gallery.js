@@ -19,15 +19,16 @@ export function photo(picture, width, height) {
  * Mark what answers each part {key, text, box, similarity, added}: one button for each different
  * box of a group, and one outline of the whole photo for the parts without a box. With `best`, the
  * box that added most is outlined before anyone points at anything. A part may have `more` boxes.
+ * Without `keeps`, a click on a box does not keep its light and is the stage's.
  */
-export function mark(stage, parts, { group = "links", best = true } = {}) {
+export function mark(stage, parts, { group = "links", best = true, keeps = true } = {}) {
   const frame = stage.firstChild;
   const boxed = parts.filter(({ box }) => box);
   const gain = ({ added, similarity }) => added ?? similarity ?? 0;
   const most = Math.max(...boxed.map(gain));
   const all = boxed.flatMap((part) => [part, ...(part.more ?? []).map((box) => ({ ...part, box }))]);
   for (const part of all) {
-    const button = boxButton(frame, part, group);
+    const button = boxButton(frame, part, { group, keeps });
     if (best && most > 0 && gain(part) === most) button.classList.add("best");
   }
   const others = parts.filter(({ box }) => !box).map(({ key }) => key);
@@ -41,10 +42,10 @@ export function mark(stage, parts, { group = "links", best = true } = {}) {
 }
 
 /** The button of a part's box, which parts of a group with the same box share. */
-function boxButton(frame, { key, text, box }, group) {
+function boxButton(frame, { key, text, box }, { group, keeps }) {
   const place = box.join();
   const there = frame.querySelector(`[data-group="${group}"][data-place="${place}"]`);
-  const button = there ?? emptyBox(box);
+  const button = there ?? emptyBox(box, keeps);
   Object.assign(button.dataset, { group, place });
   button.dataset.lights = `${button.dataset.lights ?? ""} ${key}`.trim();
   button.ariaLabel = there ? `${there.ariaLabel}, ${text}` : `Part of the photo for ${text}`;
@@ -57,8 +58,9 @@ export function unmark(stage, group) {
   for (const element of stage.querySelectorAll(`[data-group="${group}"]`)) element.remove();
 }
 
-function emptyBox([left, top, right, bottom]) {
-  const button = make("button", { type: "button", className: "box", "aria-pressed": "false" });
+function emptyBox([left, top, right, bottom], keeps) {
+  const click = keeps ? { "aria-pressed": "false" } : { onmousedown: (event) => event.preventDefault() }; // no focus, which lights
+  const button = make("button", { type: "button", className: "box", ...click });
   const percent = (fraction) => `${100 * fraction}%`;
   button.style.left = percent(left);
   button.style.top = percent(top);
@@ -136,8 +138,8 @@ function opener(hit, open) {
  * it is null. `actions` are [name, function of the hit] pairs; `open` shows the hit alone.
  */
 export function photoHit(hit, { found, scale, weakBelow, actions, open }) {
-  const stage = mark(itemPhoto(hit), found);
-  stage.querySelector("img")?.addEventListener("click", () => open(hit));
+  const stage = mark(itemPhoto(hit), found, { keeps: false });
+  stage.querySelector(".photo")?.addEventListener("click", () => open(hit));
   return make(
     "li",
     { className: "hit", "data-id": hit.id },

@@ -1,7 +1,8 @@
 // Highlights of words and boxes that belong together, by pointer, keyboard and touch.
 //
 // An element with data-lights="a b" belongs to the links a and b. A word lights its boxes in every
-// photo; a box lights the words that chose it, in its own hit and in the query.
+// photo; a box lights the words that chose it, in its own hit and in the query. A click keeps the light
+// of what has aria-pressed; boxes of cards have not, as a click there opens the photo.
 
 let pinned = null;
 
@@ -60,6 +61,9 @@ export function listen() {
   document.addEventListener("pointerleave", () => show(pinned));
   document.addEventListener("focusin", (event) => show(lightOf(event) ?? pinned));
   document.addEventListener("focusout", () => show(pinned));
-  document.addEventListener("click", (event) => lightOf(event) && pin(lightOf(event)));
+  document.addEventListener("click", (event) => {
+    const target = lightOf(event);
+    if (target?.hasAttribute("aria-pressed")) pin(target);
+  });
   document.addEventListener("keydown", step);
 }

@@ -9,7 +9,7 @@ const [status, results] = ["status", "results"].map(at);
 /** Move the focus to the choice of many photos, or to the results. */
 export const rest = () => (at("choose").hidden ? results : at("choose")).focus({ preventScroll: true });
 
-/** Show a line at the lower edge of the window, instead of an earlier one. */
+/** Show a line, a text or an element, at the lower edge of the window, instead of an earlier one. */
 export function showLine(message, { role = null, actions = [] } = {}) {
   const earlier = status.querySelector(".done");
   const focused = earlier?.contains(document.activeElement);

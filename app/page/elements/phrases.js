@@ -143,7 +143,7 @@ export function phraseRows(phrases, scale, label = "What each phrase gave: the w
 
 function chip(phrase) {
   if (phrase.absent) {
-    const reason = make("span", { className: "absent" }, "not in this photo");
+    const reason = make("span", { className: "absent" }, "not found");
     return make("li", {}, make("span", { className: "word" }, nameOf(phrase), reason));
   }
   const properties = {
@@ -154,7 +154,7 @@ function chip(phrase) {
   return make("li", {}, button);
 }
 
-/** Show the phrases of a question, which light their regions; mark absent ones. */
+/** Show the phrases of a question, which light their regions; mark those that were not found. */
 export function phraseChips(phrases, label) {
   const chips = phrases.map(chip);
   return arrows(make("ul", { className: "words", "aria-label": label }, ...chips));

@@ -16,8 +16,27 @@ export const isQuestion = ({ text, like, photo }) => Boolean(text || like || pho
  * probability on a photo alone is an answer, and `loose` if no product has the words or a likely
  * photo. `facets` are counted instead of the collection's; `backwards` lists what is before `asked.from`.
  */
-export async function search(asked, holdings, image, {
-  cursor = null, limit = PAGE, least = null, facets = null, backwards = false, signal,
+export async function search(asked, holdings, image, { limit = PAGE, ...options }) {
+  if (!asked.like) return pageOf(asked, holdings, image, { limit, ...options });
+  const more = options.cursor ? 0 : 1; // instead of the photo that is searched with
+  const page = await pageOf(asked, holdings, image, { limit: limit + more, ...options });
+  return withoutAsked(page, asked);
+}
+
+/** Leave out the item that others are to be like, unless others of its series or group stand behind it. */
+function withoutAsked(page, { like }) {
+  const hits = page.hits.filter(({ id, variants }) => id !== like || variants > 1);
+  return { ...countFewer(page, page.hits.length - hits.length), hits };
+}
+
+/** A page that counts fewer items. */
+export function countFewer(page, by) {
+  const less = (count) => (typeof count === "number" ? count - by : count);
+  return { ...page, total: less(page.total), counted: less(page.counted) };
+}
+
+async function pageOf(asked, holdings, image, {
+  limit, cursor = null, least = null, facets = null, backwards = false, signal,
 }) {
   const page = { limit: Math.min(MOST, limit), ...(cursor && { cursor }) };
   const question = questionTo(asked, image);

@@ -43,8 +43,15 @@ def read_raw(file: BinaryIO, most_pixels: int, longest: int) -> RawPhoto:
         raise
     except DETAILS as broken:
         raise ImageError(
-            f"the raw file is broken or of an unknown camera ({broken}); export it as a JPEG"
+            f"the raw file is broken or of an unknown camera ({_explain(broken)}); export it as a "
+            "JPEG"
         ) from broken
+
+
+def _explain(broken: Exception) -> str:
+    """Return an error's text; LibRaw gives bytes."""
+    text = broken.args[0] if broken.args else ""
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(broken)
 
 
 def _read(raw: rawpy.RawPy, most_pixels: int, longest: int) -> RawPhoto:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from fastapi import FastAPI
@@ -18,12 +21,14 @@ from app.access.keys import make_key
 from app.access.sessions import LONGEST, Sessions
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
+from app.http.server import OPTIONS
 from app.main import create_app
 from app.roles import Role
 from app.settings import Settings
 from index.catalog.catalog import Catalog
 from index.database.ended_sessions import EndedSessions
 from index.database.errors import Busy
+from tests.processes.listening import listen
 from tests.stored_items import put
 
 Png = Callable[..., bytes]
@@ -453,3 +458,33 @@ def test_no_body_is_read_that_is_too_long_nor_one_without_a_key(
         assert answer.status_code == 413
         assert answer.headers["content-type"] == "application/problem+json"
     assert locked.post("/index/audit", content=body, headers=json).status_code == 401
+
+
+def test_an_import_ends_with_its_key(settings: Settings, engine: Engine) -> None:
+    file = settings.keys_file
+    assert file is not None
+    for name in ("admin", "shop"):
+        secret, key = make_key(name, Role.WRITE)
+        add_key(file, key)
+    with listen(create_app(settings, engine), **OPTIONS) as address:
+        connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        connection.putrequest("POST", "/items")
+        connection.putheader("Content-Type", "application/x-ndjson")
+        connection.putheader("Authorization", f"Bearer {secret}")
+        connection.putheader("Transfer-Encoding", "chunked")
+        connection.endheaders()
+
+        def send(id_: str) -> None:
+            line = json.dumps({"id": id_, "sentences": ["red"]}).encode() + b"\n"
+            connection.send(b"%x\r\n%s\r\n" % (len(line), line))
+
+        send("a")
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["status"] == "stored"
+        remove_key(file, "shop")
+        for id_ in "bc":
+            send(id_)
+            status = json.loads(answer.readline())
+            assert (status["status"], "taken back" in status["reason"]) == ("refused", True)
+        connection.close()
+    assert engine.catalog.count(engine.open("default")) == 1

@@ -116,6 +116,43 @@ def test_a_full_lane_refuses_and_opens_again() -> None:
     assert lane.places.taken.total() == 0
 
 
+def test_callers_have_their_turns_one_after_the_other() -> None:
+    lane, leave, done = Lane("searches", 1, 98, patience=None), Event(), list[str]()
+
+    async def check() -> None:
+        async def ask(caller: str) -> None:
+            await lane.run_for(caller, done.append, caller)
+
+        first = asyncio.create_task(lane.run(leave.wait, 60))
+        await asyncio.sleep(0)
+        many = [asyncio.create_task(ask("greedy")) for _ in range(50)]
+        await asyncio.sleep(0)
+        few = [asyncio.create_task(ask(caller)) for caller in ("a", "a", "b")]
+        await asyncio.sleep(0)
+        many[2].cancel()
+        leave.set()
+        await asyncio.gather(first, *few, *many, return_exceptions=True)
+        await lane.run(done.append, "last")
+
+    asyncio.run(check())
+    assert done[:7] == ["greedy", "greedy", "a", "b", "greedy", "a", "greedy"]
+    assert done.count("greedy") == 49
+    assert done[-1] == "last"
+
+
+def test_a_caller_leaves_turns_to_others() -> None:
+    lane, leave = Lane("fetches", 3, 98, patience=None, share=2), Event()
+
+    async def check() -> None:
+        slow = [asyncio.create_task(lane.run_for("slow", leave.wait, 60)) for _ in range(9)]
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(lane.run_for("quick", lambda: "done"), 30) == "done"
+        leave.set()
+        await asyncio.gather(*slow)
+
+    asyncio.run(check())
+
+
 def test_work_that_waits_too_long_is_refused_and_never_done() -> None:
     lane, leave, done = Lane("searches", 1, 1, patience=0.01), Event(), list[str]()
 

@@ -139,3 +139,15 @@ def test_no_route_is_changed_by_a_form_of_another_site(settings: Settings, engin
                 answer = client.request(method, path, headers=form, content=b"a=b")
                 assert (answer.status_code, method, path) == (403, method, path)
                 assert answer.json()["type"] == "urn:tessera:problem:cross-site"
+
+
+@pytest.mark.parametrize(
+    ("origins", "policy"), [((), "same-site"), (("https://shop.example",), "cross-origin")]
+)
+def test_photos_are_shown_in_pages_of_this_site_and_of_allowed_origins(
+    settings: Settings, engine: Engine, origins: tuple[str, ...], policy: str
+) -> None:
+    chosen = settings.model_copy(update={"cors_origins": origins})
+    with TestClient(create_app(chosen, engine)) as client:
+        for address in ("/items/absent/image", "/items", "/page/main.js"):
+            assert client.get(address).headers["cross-origin-resource-policy"] == policy

@@ -82,6 +82,7 @@ def site() -> Iterator[Site]:
         *("10.0.0.1", "172.16.0.1", "192.168.1.1", "127.0.0.1", "127.9.9.9", "169.254.169.254"),
         *("0.0.0.0", "100.64.0.1", "192.0.2.1", "198.18.0.1", "224.0.0.1", "240.0.0.1"),  # noqa: S104
         *("255.255.255.255", "::1", "::", "fe80::1", "fec0::1", "fc00::1", "ff02::1"),
+        *("192.0.0.192", "168.63.129.16", "3fff::1"),
         *("2001:db8::1", "::ffff:10.0.0.1", "::ffff:8.8.8.8", "::7f00:1"),
         *("2002:7f00:1::", "2001:0:7f00:1::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
     ],
@@ -91,6 +92,21 @@ def test_address_that_is_not_public_is_refused(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     with pytest.raises(NotFetched, match="not an address of the public internet"):
         Fetcher().fetch(f"http://{host}/a.png")
+
+
+def test_an_address_of_this_machine_is_refused() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no network")
+        ours = ip_address(probe.getsockname()[0])
+    with socket.create_server(("", 0)) as server:
+        fetcher = Fetcher(
+            10_000, 5.0, resolve=lambda *_: [ours], permitted=lambda one: not one.is_loopback
+        )
+        with pytest.raises(NotFetched, match="this machine"):
+            fetcher.fetch(f"http://public.test:{server.getsockname()[1]}/a")
 
 
 def test_public_address_is_permitted() -> None:

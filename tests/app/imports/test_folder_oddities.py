@@ -49,7 +49,7 @@ def test_what_is_no_file_is_refused_by_name(engine: Engine, folder: Path) -> Non
         outcomes = run(engine, folder)
     reasons = {Path(place).name: one.reason for place, one in outcomes.items()}
     assert reasons.pop("good.png") == ""
-    assert reasons.pop("folder.jpg") == "links to folders that are read by another way"
+    assert reasons.pop("folder.jpg") == "links to folders read by another way"
     assert {name: bool(reason) for name, reason in reasons.items()} == dict.fromkeys(
         ("pipe.jpg", "zero.jpg", "loop.jpg", "lost.jpg", "so.jpg"), True
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
@@ -47,6 +49,15 @@ def embedded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(engine, "embed", note)
     return sources
+
+
+@pytest.fixture
+def gif() -> bytes:
+    """An animation: its digests are those of frames."""
+    frames = [Image.new("RGB", (40, 30), colour) for colour in ("cyan", "maroon", "olive")]
+    file = BytesIO()
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=100)
+    return file.getvalue()
 
 
 def scan(engine: Engine, *folders: Path) -> list[tuple[str, str]]:
@@ -185,6 +196,60 @@ def test_a_photo_whose_copy_was_deleted_may_be_renamed(engine: Engine, folder: P
     (folder / "a.png").rename(folder / "z.png")
     assert sorted(scan(engine, folder)) == [("copy.png", "unread"), ("z.png", "renamed")]
     assert places(engine)["photos/a.png"] == "z.png"
+
+
+@pytest.mark.parametrize("content", [None, "yellow"])
+def test_the_file_of_a_deleted_copy_takes_over_from_a_lost_one(
+    engine: Engine, folder: Path, png: Png, embedded: list[str], content: str | None
+) -> None:
+    copy, home = folder / "a (1).png", engine.open("default")
+    copy.write_bytes((folder / "a.png").read_bytes())
+    scan(engine, folder)
+    engine.catalog.delete(home, "photos/a.png", remember=True)
+    assert scan(engine, folder) == [("a.png", "unread")]
+    copy.write_bytes(png(content, size=(30, 30))) if content else copy.unlink()
+    new = [("a (1).png", "new")] if content else []
+    assert scan(engine, folder) == [("a.png", "renamed"), *new]
+    assert places(engine)["photos/a (1).png"] == "a.png"
+    assert embedded == ["a (1).png"] * (1 + len(new))
+    assert scan(engine, folder) == []
+
+
+def test_a_deleted_video_takes_over_from_its_lost_copy(
+    engine: Engine, folder: Path, gif: bytes
+) -> None:
+    for number, name in enumerate(("v.gif", "w.gif")):
+        (folder / name).write_bytes(gif)
+        os.utime(folder / name, (number, number))
+    scan(engine, folder)
+    engine.catalog.delete(engine.open("default"), "photos/v.gif", remember=True)
+    assert scan(engine, folder) == [("v.gif", "unread")]
+    os.utime(folder / "w.gif", (5, 5))  # which is still there
+    assert ("v.gif", "unread") in scan(engine, folder)
+    (folder / "w.gif").unlink()
+    assert scan(engine, folder) == [("v.gif", "renamed")]
+    assert places(engine)["photos/w.gif"] == "v.gif"
+
+
+def test_photos_of_which_all_copies_were_deleted_stay_away(engine: Engine, folder: Path) -> None:
+    (folder / "copy.png").write_bytes((folder / "a.png").read_bytes())
+    scan(engine, folder)
+    for name in ("a", "copy"):
+        engine.catalog.delete(engine.open("default"), f"photos/{name}.png", remember=True)
+    (folder / "copy.png").unlink()
+    assert scan(engine, folder) == [("a.png", "unread")]
+    (folder / "a.png").rename(folder / "z.png")
+    assert scan(engine, folder) == [("z.png", "unread")]
+
+
+def test_a_renamed_raw_file_keeps_its_item(
+    engine: Engine, folder: Path, png: Png, embedded: list[str]
+) -> None:
+    (folder / "r.dng").write_bytes(png("yellow", size=(30, 30)))
+    scan(engine, folder)
+    (folder / "r.dng").rename(folder / "z.dng")
+    assert scan(engine, folder) == [("z.dng", "renamed")]
+    assert embedded == ["r.dng"]
 
 
 def test_another_photo_at_the_place_of_a_deleted_one_is_stored(

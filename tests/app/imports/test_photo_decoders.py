@@ -81,6 +81,17 @@ def test_a_process_that_was_ended_by_others_is_replaced(png: Png) -> None:
         assert decode(png("red")).width == 40
 
 
+def test_a_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch, png: Png) -> None:
+    monkeypatch.setenv("TESSERA_ADMIN_KEY", "secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with Decoders(1, ALLOWANCE) as decode:
+        decode(png("red"))
+        (process,) = decode._alive
+        environment = Path(f"/proc/{process.process.pid}/environ").read_text("utf-8")
+    assert "PATH=" in environment
+    assert "secret" not in environment
+
+
 def test_a_process_imports_no_torch() -> None:
     imports = "import sys, app.imports.decoder_process"
     check = f"{imports}; assert not {{'torch', 'pydantic'}} & sys.modules.keys()"

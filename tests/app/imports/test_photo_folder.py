@@ -180,6 +180,84 @@ def test_a_broken_pdf_is_refused_with_the_reason(engine: Engine, tmp_path: Path)
     assert (outcome.status, "broken or has a password" in outcome.reason) == ("refused", True)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.jpg", b"", "the file is empty"),
+        ("a.mp4", b"", "the file is empty"),
+        ("a.CR2", b"", "the file is empty"),
+        (
+            "a.CR2",
+            b"II*\0" + bytes(100),
+            "the raw file is broken or of an unknown camera (Unsupported file format or not RAW "
+            "file); export it as a JPEG",
+        ),
+    ],
+)
+def test_empty_and_broken_files_are_refused_in_words(
+    engine: Engine, tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    (outcome,) = run(engine, write(tmp_path / "photos", name, content))
+    assert (outcome.status, outcome.reason) == ("refused", reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [
+        ("VID_20220304_101112.mp4", "2022-03-04T10:11:12+01:00"),
+        ("VID_20220303_221112.mp4", "2022-03-03T22:11:12-11:00"),
+        ("VID_20220304_144112.mp4", "2022-03-04T14:41:12+05:30"),
+        ("VID_20220304_091112.mp4", "2022-03-04T09:11:12+00:00"),
+        ("VID_20220304_101812.mp4", "2022-03-04T09:11:12+00:00"),  # by no whole quarter
+        ("VID_20220305_101112.mp4", "2022-03-04T09:11:12+00:00"),  # another day
+        ("VID-20220304-WA0001.mp4", "2022-03-04T09:11:12+00:00"),
+        ("PXL_20220304_091112000.mp4", "2022-03-04T09:11:12+00:00"),
+        ("clip.mp4", "2022-03-04T09:11:12+00:00"),
+    ],
+)
+def test_a_video_in_utc_has_the_local_time_of_its_name(
+    tmp_path: Path, name: str, taken: str
+) -> None:
+    read = {"taken": "2022-03-04T09:11:12+00:00", "taken_from": "video"}
+    assert FileReading().complete(read, tmp_path / name) == {**read, "taken": taken}
+
+
+def test_stated_local_times_stay(tmp_path: Path) -> None:
+    file = tmp_path / "VID_20220304_101112.mp4"
+    for taken, source in (
+        ("2022-03-04T09:11:12+00:00", "exif"),
+        ("2022-03-04T09:11:12+02:00", "video"),
+        ("2022-03-04", "video"),
+    ):
+        read = {"taken": taken, "taken_from": source}
+        assert FileReading().complete(read, file) == read
+
+
+def test_dates_of_videos_and_takeout_are_local_by_their_names(
+    engine: Engine, tmp_path: Path
+) -> None:
+    video = write_video(1, 1, "mp4", {"creation_time": "2022-03-04T09:11:12Z"})
+    folder = write(tmp_path / "photos", "VID_20220304_101112.mp4", video)
+    for name in ("IMG_20190804_153210.jpg", "IMG_7.jpg", "IMG_7-edited.jpg", "IMG_7(1).jpg"):
+        write(folder, name, write_picture("JPEG", draw(len(name), 60, 40)))
+    sidecars = {
+        "IMG_20190804_153210.jpg.json": 1564925530,
+        "IMG_7.jpg.supplemental-metadata.json": 1400000000,
+        "IMG_7.jpg.supplemental-meta(1).json": 1400086400,
+    }
+    for name, seconds in sidecars.items():
+        write(folder, name, f'{{"photoTakenTime": {{"timestamp": "{seconds}"}}}}'.encode())
+    run(engine, folder)
+    listed = engine.catalog.list_items(engine.open("default"))
+    assert {Path(item.id).name: item.metadata["taken"] for item in listed} == {
+        "VID_20220304_101112.mp4": "2022-03-04T10:11:12+01:00",
+        "IMG_20190804_153210.jpg": "2019-08-04T15:32:10+02:00",
+        "IMG_7.jpg": "2014-05-13T16:53:20+00:00",
+        "IMG_7-edited.jpg": "2014-05-13T16:53:20+00:00",
+        "IMG_7(1).jpg": "2014-05-14T16:53:20+00:00",
+    }
+
+
 def test_videos_without_the_extra_are_named_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,4 +266,4 @@ def test_videos_without_the_extra_are_named_with_it(
     (outcome,) = find([folder])
     assert isinstance(outcome, ImportOutcome)
     assert outcome.status == "unread"
-    assert outcome.reason == ".mov files, which are read after make install EXTRAS=video"
+    assert outcome.reason == ".mov files, read after make install EXTRAS=video"

@@ -10,6 +10,8 @@ import pytest
 from pathspec import GitIgnoreSpec
 
 from app.imports.folder import NOTHING, find
+from app.imports.folders.reports import ImportReport, read_reports
+from app.imports.settling import DELETED
 from app.imports.sources import ImportOutcome, ItemSource
 
 Png = Callable[..., bytes]
@@ -54,8 +56,8 @@ def test_files_of_other_kinds_are_named_by_their_endings(folder: Path) -> None:
             "d.svg": ".svg files; export them as JPEG or PNG",
             "e": "files without an ending",
             "pipe": "files without an ending",
-            "items.jsonl": ".jsonl files, which are imported if they are named",
-            "shop.CSV": ".csv files, which are imported if they are named",
+            "items.jsonl": ".jsonl files, imported if named",
+            "shop.CSV": ".csv files, imported if named",
             ".DS_Store": "hidden files",
         },
     )
@@ -79,6 +81,32 @@ def test_hidden_folders_and_those_without_media_are_left_out(folder: Path, png: 
     assert look(folder) == ({"photos/good.png"}, kinds)
 
 
+@pytest.mark.parametrize(
+    ("kind", "single"),
+    [
+        (".db files", ".db file"),
+        (".jxl files; export them as JPEG or PNG", ".jxl file; export it as JPEG or PNG"),
+        ("files without an ending", "file without an ending"),
+        (
+            "folders of a storage or system, such as thumbnails and deleted files",
+            "folder of a storage or system, such as thumbnails and deleted files",
+        ),
+        ("folders with a file .nomedia", "folder with a file .nomedia"),
+        ("links to folders read by another way", "link to folders read by another way"),
+        (DELETED, DELETED.replace("photos", "photo")),
+    ],
+)
+def test_a_report_names_a_single_file_in_the_singular(
+    tmp_path: Path, kind: str, single: str
+) -> None:
+    report = ImportReport(["/photos"])
+    for place, name in (("a", single), ("b", kind)):
+        report.add(ImportOutcome(place, "unread", kind))
+        report.write(tmp_path, "token")
+        (read,) = read_reports(tmp_path, "token")
+        assert [each["kind"] for each in read.as_json()["unread"]] == [name]
+
+
 def test_what_matches_a_pattern_is_left_out(folder: Path, png: Png) -> None:
     for name in ("cache/a.png", "b/cache/a.png", "b/draft.tmp.png", "b/c.png"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +125,7 @@ def test_a_linked_folder_is_read_once(folder: Path, tmp_path: Path, png: Png) ->
     (folder / "other").symlink_to(other / "sub")
     (folder / "up").symlink_to(tmp_path)
     (folder / "loop").symlink_to(folder)
-    read = "links to folders that are read by another way"
+    read = "links to folders read by another way"
     assert look(folder) == (
         {"photos/good.png", "photos/link/sub/a.png"},
         dict.fromkeys(("other", "up", "loop", "back"), read),

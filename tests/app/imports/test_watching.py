@@ -46,6 +46,30 @@ def test_a_change_ends_the_wait(watch: FolderWatch, photos: Path) -> None:
     writing.join()
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_replaced_folder_is_watched(
+    watch: FolderWatch, photos: Path, monkeypatch: pytest.MonkeyPatch, missing: bool
+) -> None:
+    monkeypatch.setattr(watching, "LOOKED_UP", 0.05)
+    watch.start()
+    former = watch._thread
+    assert former
+    photos.rename(photos.with_name("former"))
+    if missing:
+        assert watch.wait(LONG)
+        watch.start()
+        assert not watch.wait(0.1)
+    photos.mkdir()
+    assert watch.wait(LONG)
+    watch.start()
+    writing = Thread(target=_write_until, args=(watch, photos / "b.png"))
+    writing.start()
+    assert watch.wait(LONG)
+    writing.join()
+    former.join(LONG)
+    assert not former.is_alive()
+
+
 def _write_until(watch: FolderWatch, file: Path) -> None:
     """Write a file until the watch tells it; it may just begin."""
     for number in range(600):

@@ -112,9 +112,25 @@ def test_each_file_has_its_state_and_the_end_of_the_dialog_ends_it(
     assert adding.get_by_role("progressbar", name="Sending lime.png").is_visible()
     adding.get_by_role("button", name="Cancel").click()
     waiting[0].continue_()
-    adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
+    said = "Added: 2 photos. 1 photo was not sent: white.png."
+    adding.page.wait_for_selector(f".remark:has-text('{said}')")
     home = engine.open("default")
     assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "red", "lime"}
+
+
+def test_refusals_are_named_where_the_dialog_was_closed(
+    adding: Any, png: Callable[..., bytes]
+) -> None:
+    waiting: list[Any] = []
+    adding.page.route("**/items/text", lambda route: waiting.append(route))
+    photos = [("text.png", b"a text"), ("red.png", png("red")), ("lime.png", png("lime"))]
+    adding.get_by_label("Photos").set_input_files(chosen(*photos))
+    adding.get_by_role("button", name="Add").click()
+    adding.get_by_text("sending").wait_for()
+    adding.page.keyboard.press("Escape")
+    waiting[0].continue_()
+    said = "1 photo was refused: text.png. 2 photos were not sent: red.png and lime.png."
+    adding.page.wait_for_selector(f".remark:has-text('{said}')")
 
 
 def test_a_broken_line_is_tried_again(

@@ -4,6 +4,8 @@ import pytest
 
 from tests.processes.waiting import eventually
 
+ENGLISH = "This model reads English: try English words."
+
 
 def test_a_query_shows_every_photo_best_first_and_what_each_phrase_gave(page, search):
     search(page, "cat log")
@@ -88,8 +90,24 @@ def test_a_query_that_nothing_answers_says_so(page, search, with_probabilities):
     with_probabilities(page, 0.3, 0.2, 0.1, 0.1, 0.0, weak_below=0.5)
     search(page, "cat log")
     assert page.get_by_role("heading", name="Nothing here looks like that").is_visible()
+    assert page.get_by_text(ENGLISH).count() == 0
     assert page.locator(".weak-line").count() == 0
     assert page.locator(".hit.weak").count() == 5
+
+
+@pytest.mark.parametrize("text", ["cat asdfgh", "cat 海滩", "a catt"])
+def test_weak_matches_of_words_that_are_not_english_advise_it(
+    page, search, with_probabilities, text
+):
+    with_probabilities(page, 0.3, 0.2, 0.1, 0.1, 0.0, weak_below=0.5)
+    search(page, text)
+    assert page.locator(".nothing p").last.inner_text() == ENGLISH
+
+
+def test_words_that_no_model_knows_advise_english(page):
+    page.goto("/?q=海滩")
+    page.get_by_role("heading", name="Nothing found").wait_for()
+    assert page.locator(".message p").all_inner_texts() == [ENGLISH]
 
 
 def test_the_line_is_drawn_once_when_more_photos_follow(page, changed):
@@ -151,7 +169,7 @@ def test_an_unlikely_caption_is_a_guess_and_no_headline(asked, png, changed):
     assert asked.locator("#query .note").first.inner_text() == "best guess: 40 by 30"
 
 
-def test_a_phrase_that_is_not_in_the_photo_says_so(asked, changed):
+def test_a_phrase_that_is_not_found_in_the_photo_says_so(asked, changed):
     def change(body) -> None:
         body["phrases"][0].update(present=False, boxes=[])
 
@@ -161,11 +179,11 @@ def test_a_phrase_that_is_not_in_the_photo_says_so(asked, changed):
     ask.press("Enter")
     asked.wait_for_selector(".point .word.lit:has-text('the right')")
     absent = asked.locator(".point .word").first
-    assert absent.inner_text().split("\n") == ["a dog", "not in this photo"]
+    assert absent.inner_text().split("\n") == ["a dog", "not found"]
     assert asked.locator("[data-group=point]").count() == 1
     ask.fill("a dog")
     ask.press("Enter")
-    asked.wait_for_selector(".point li:only-child .word:has-text('not in this photo')")
+    asked.wait_for_selector(".point li:only-child .word:has-text('not found')")
     assert asked.locator("[data-group=point], .lit").count() == 0
 
 

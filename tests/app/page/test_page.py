@@ -67,6 +67,28 @@ def test_everything_can_be_done_by_keyboard(page, cup_at_night):
     assert page.locator(".lit").count() == 0
 
 
+@pytest.mark.parametrize("by", ["mouse", "finger", "keyboard"])
+def test_a_box_of_a_card_opens_the_photo_and_keeps_no_light(
+    browser, site, watched, search, with_phrases, by
+):
+    with watched(browser, site, has_touch=True) as page:
+        with_phrases(page, {})
+        search(page, "a cup")
+        box = topmost(page.locator(".hit").first)
+        if by == "keyboard":
+            box.press("Enter")
+        else:
+            box.click() if by == "mouse" else box.tap()
+        page.locator("#viewer[open]").wait_for()
+        page.locator("#viewer .box").first.click()
+        assert page.locator("#viewer .box[aria-pressed=true]").count() == 1
+        page.keyboard.press("Escape")
+        page.locator("#viewer").wait_for(state="hidden")
+        page.mouse.move(1, 1)
+        page.locator("#words").focus()
+        assert page.locator("#results .box:is(.lit, [aria-pressed=true])").count() == 0
+
+
 def test_a_search_has_an_address_of_its_own(page, search):
     search(page, "a cat & a log")
     page.goto("/")
@@ -169,6 +191,10 @@ def test_a_stored_photo_can_be_asked_with(page):
     assert page.url.endswith("?like=coffee")
     assert page.locator("#query .box").count() > 1
     assert page.locator("#query .box.best").count() <= 1
+    page.wait_for_selector("#results:not([aria-busy]) .hit")
+    assert page.locator("#results .hit").count() == 4
+    assert page.locator("[data-id=coffee]").count() == 0
+    assert page.get_by_role("status").inner_text() == "4 photos"
 
 
 def test_a_photo_can_be_dropped(page):
@@ -193,6 +219,30 @@ def test_more_photos_follow(page):
     page.locator(".hit").nth(29).wait_for()
     assert page.locator(".hit").count() == 30
     assert page.get_by_role("button", name="Show more").is_hidden()
+
+
+def test_more_photos_like_one_follow_without_it(page, shown):
+    page.goto("/?collection=many")
+    page.wait_for_selector("#results:not([aria-busy]) .hit img")
+    asked = shown(page)[0]
+    page.goto(f"/?collection=many&like={asked}")
+    page.wait_for_selector("#results:not([aria-busy]) .hit .photo")
+    assert len(shown(page)) == 24
+    assert page.get_by_role("status").inner_text() == "24 of 29 photos"
+    page.get_by_role("button", name="Show more").click()
+    page.locator(".hit").nth(28).wait_for()
+    assert len({*shown(page)} - {asked}) == len(shown(page)) == 29
+
+
+def test_what_was_not_read_is_counted(page, changed):
+    kinds = [("hidden folders", 2), (".db files", 1)]
+    unread = [{"kind": kind, "count": count, "examples": ["a"]} for kind, count in kinds]
+    imported = {"counts": {"unread": 3}, "unread": unread, "refused": [], "kept": []}
+    changed(page, "collections/*/imports", lambda body: body.update(imports=[imported]))
+    page.goto("/")
+    page.locator("#unread summary").click()
+    assert page.locator("#unread summary").inner_text() == "Not read: 3 files or folders"
+    assert page.locator("#unread h3").all_inner_texts() == ["2 hidden folders", "1 .db files"]
 
 
 def test_the_picture_of_an_alignment_can_be_saved(page, search):

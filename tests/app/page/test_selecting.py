@@ -74,9 +74,24 @@ def test_deleted_photos_leave_after_a_question(timeline: Any, photos: Engine, sh
     bar.get_by_role("button", name="Delete").click()
     dialog.get_by_role("button", name="Delete").click()
     timeline.wait_for_selector(".remark:has-text('Deleted: 2 photos.')")
+    assert timeline.locator(".done code").inner_text() == "tessera index deleted --restore-all"
     assert shown(timeline)[:3] == ["p00", "p02", "p04"]
     assert bar.is_hidden()
     assert len(photos.catalog.list_items(photos.open("default"), limit=100)) == 58
+
+
+def test_all_shown_are_those_of_the_list_alone(timeline: Any) -> None:
+    timeline.clock.set_fixed_time("2021-06-20T12:00:00")
+    timeline.reload()
+    of_this_day = timeline.get_by_role("region", name="On this day")
+    of_this_day.wait_for()
+    assert timeline.locator("#status").inner_text() == "24 of 60 photos"
+    bar = begin(timeline)
+    bar.get_by_role("button", name="All shown").click()
+    assert bar.locator(".number-chosen").inner_text() == "24 selected"
+    assert of_this_day.locator(".tick :checked").count() == 0
+    of_this_day.locator("[data-id=p24]").click()
+    assert bar.locator(".number-chosen").inner_text() == "25 selected"
 
 
 def test_a_tag_is_added_once_and_can_be_undone(timeline: Any, photos: Engine) -> None:

@@ -72,7 +72,16 @@ def test_the_list_of_series_deletes_all_but_one_after_a_question(photos: Any) ->
     listed.locator("summary").click()
     assert "3 photos are nearly the same: 1 series" in listed.inner_text()
     assert "never touches a file" in listed.inner_text()
+    names = listed.locator(".copies .title").all_inner_texts()
+    notes = [text.split("\n") for text in listed.locator(".copies .note").all_inner_texts()]
+    assert names == ["a.jpg", "b.jpg", "c.jpg"]
+    assert [folder for folder, _ in notes] == ["photos"] * 3
+    assert ["the one to keep" in size for _, size in notes] == [True, False, False]
     photos.get_by_role("button", name="Keep the largest alone").click()
+    said = "Deletes photos/b.jpg and photos/c.jpg. Keeps photos/a.jpg."
+    assert said in listed.locator(".actions").inner_text()
     photos.get_by_role("button", name="Delete 2 here").click()
+    photos.wait_for_selector(".remark:has-text('Deleted: 2 photos.')")
     listed.wait_for(state="hidden")
+    assert photos.locator("#status").inner_text().split("\n")[0] == "2 photos"
     assert photos.request.get("/duplicates").json()["series"] == 0

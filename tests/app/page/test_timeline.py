@@ -126,6 +126,28 @@ def test_typing_goes_on_while_photos_are_indexed(timeline: Any, changed: Any) ->
     assert words.input_value() == "two dogs"
 
 
+def test_a_search_takes_the_tools_of_the_timeline_away(timeline: Any, settled: Any) -> None:
+    tools = [
+        timeline.get_by_role("slider", name="Go to a month"),
+        timeline.get_by_label("Sort by"),
+        timeline.get_by_role("button", name="Filters"),
+        timeline.get_by_role("button", name="Select", exact=True),
+    ]
+    assert all(tool.is_visible() for tool in tools)
+    held: list[Any] = []
+    timeline.route("**/search/image", lambda route: held.append(route))
+    timeline.locator("#words").fill("red")
+    with timeline.expect_request("**/search/image"):
+        timeline.keyboard.press("Enter")
+    timeline.wait_for_selector(".hit.waiting")
+    assert not any(tool.is_visible() for tool in tools)
+    for request in held:
+        request.continue_()
+    timeline.unroute("**/search/image")
+    settled(timeline)
+    assert tools[-1].is_visible()
+
+
 def test_a_month_that_is_shown_is_scrolled_to(timeline: Any) -> None:
     rail = timeline.get_by_role("slider", name="Go to a month")
     rail.fill("10")

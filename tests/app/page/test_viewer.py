@@ -141,7 +141,9 @@ def test_a_photo_that_is_gone_is_passed_over(timeline: Any, photos: Engine) -> N
     timeline.get_by_role("dialog", name="p01").wait_for()
     photos.catalog.delete(photos.open("default"), "p00")
     timeline.keyboard.press("ArrowLeft")
-    timeline.locator("#viewer [role=alert]").wait_for()
+    alert = timeline.locator("#viewer [role=alert]")
+    alert.wait_for()
+    assert alert.inner_text() == "What came before this is no longer here."
     timeline.keyboard.press("ArrowRight")
     timeline.get_by_role("dialog", name="p03").wait_for()
     timeline.keyboard.press("ArrowLeft")
@@ -186,8 +188,10 @@ def test_the_words_that_matched_are_explained(timeline: Any, changed: Any, searc
 def test_deleting_an_open_photo_goes_on_to_the_next_tile(timeline: Any) -> None:
     viewer = open_photo(timeline, "p01")
     viewer.get_by_role("button", name="Delete").click()
+    assert viewer.locator(".deletion code").inner_text() == "tessera index deleted --restore p01"
     viewer.get_by_role("button", name="Delete it").click()
     timeline.wait_for_selector(".remark:has-text('Deleted: p01.')")
+    assert timeline.locator(".done code").inner_text() == "tessera index deleted --restore p01"
     assert timeline.evaluate("document.activeElement.closest('[data-id]').dataset.id") == "p02"
     assert "item=" not in timeline.url
     timeline.go_back()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from app.http.headers import negotiate
+from app.http.headers import negotiate, parse
 from app.imports.tables import open_table
+from index.documents.analysis import analyze
 from tests.hostile import seconds
 
 SIGNS = "a " + "%" * 7900
@@ -88,6 +89,20 @@ def test_spaces_in_accept_cost_nothing() -> None:
     header = "image/png" + " " * 60_000 + ";q=1"
     assert seconds(lambda: negotiate(header, ["application/json", "image/png"])) < 2
     assert negotiate(" image/png ; q=1", ["application/json", "image/png"]) == "image/png"
+
+
+def test_spaces_between_tags_cost_nothing() -> None:
+    header = '"a",' + " " * 16_000 + "x"
+    assert seconds(lambda: parse("If-None-Match", header)) < 1
+    assert parse("If-Match", '  "a" ,\t W/"b"').strong == {"a"}
+
+
+@pytest.mark.parametrize(
+    "text", [",".join(map(str, range(100_000, 108_000))), "1,234." * 9_000, "no " + "ab " * 20_000]
+)
+def test_a_stored_text_costs_by_its_length(text: str) -> None:
+    assert seconds(lambda: analyze(text)) < 2
+    assert sum(len(part) for spelling in analyze(text).spellings for part in spelling) < len(text)
 
 
 def test_a_cell_nested_without_end_is_a_text(tmp_path: Any) -> None:

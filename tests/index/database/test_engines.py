@@ -1,3 +1,4 @@
+import os
 import sqlite3
 import threading
 import time
@@ -34,6 +35,16 @@ def test_wrong_address_is_refused_without_its_password(wrong, tmp_path):
     with pytest.raises(ValueError, match=r"use sqlite:///FILE or postgresql://") as refused:
         url_of(wrong, tmp_path)
     assert "word@" not in str(refused.value)
+
+
+def test_a_new_database_is_for_its_user_alone(tmp_path):
+    former = os.umask(0o022)
+    try:
+        Catalog(Storage(tmp_path / "data")).close()
+    finally:
+        os.umask(former)
+    files = [tmp_path / "data", tmp_path / "data" / "catalog.sqlite"]
+    assert [file.stat().st_mode & 0o077 for file in files] == [0, 0]
 
 
 def test_unreachable_database_is_told_at_once_without_its_password(tmp_path):

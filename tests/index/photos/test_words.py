@@ -1,5 +1,7 @@
 """Words of a text in names, places and descriptions of photos."""
 
+import pytest
+
 from index.catalog.views import ItemRow
 from index.documents.documents import Documents
 from index.photos.words import PhotoWords
@@ -22,6 +24,20 @@ def test_a_name_gives_and_a_camera_does_not():
     words = PhotoWords("an apple", documents, "token")
     assert words.named == ["apple"]
     assert words.gains.revisions.tolist() == [1]
+
+
+@pytest.mark.parametrize("text", ["a", "A", "à", "the", "an a", "I"])
+def test_articles_and_function_letters_name_no_photo(text):
+    documents = Documents()
+    documents.add([row(1, folder="Été à Nice", file="Été à Nice/the I an A.jpg")])
+    assert PhotoWords(text, documents, "token").gains is None
+
+
+@pytest.mark.parametrize("text", ["C", "us", "Nice", "a Nice"])
+def test_other_short_words_name_photos(text):
+    documents = Documents()
+    documents.add([row(1, folder="Été à Nice", title="Us and C")])
+    assert PhotoWords(text, documents, "token").gains.revisions.tolist() == [1]
 
 
 class Growing(Documents):

@@ -46,7 +46,9 @@ def test_a_trained_checkpoint_is_evaluated_and_its_numbers_written(world, tmp_pa
     assert told["split"] == "val"
     assert 0 <= told["retrieval"]["search"]["recall_1"] <= 100
     assert told["grounding"]["phrases"] == 60
-    of_epochs = json.loads((best.parent / "run.json").read_text())["epochs"]
+    run = json.loads((best.parent / "run.json").read_text())
+    assert told["digest"] == run["data"]["digest"]
+    of_epochs = run["epochs"]
     sums = [epoch["recall_sum"] for epoch in of_epochs]
     learned = of_epochs[sums.index(max(sums))]["validation"]
     for measure, value in told["similarity"].items():
@@ -187,7 +189,7 @@ def test_rows_are_reproduced_and_told_beforehand(world, tmp_path):
     assert "| short | 2 |" in (tmp_path / "docs" / "results.md").read_text()
     assert "2 of 2 trainings are finished." in tessera(*command)
     short.write_text(PRESET + "epochs = 1\n")
-    assert "short-0 was made by an earlier form of its preset" in tessera(*command)
+    assert "short-0 was made with other options than its preset has now" in tessera(*command)
 
 
 def test_a_training_without_epochs_is_planned_as_solved(tmp_path):

@@ -1,4 +1,6 @@
 import errno
+import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,12 @@ from training.cli import app
 from training.cli.options import (
     explain,
     plain_errors,
+    read_described,
     refuse_absent,
     refuse_crowded,
     refuse_other_ending,
     refuse_state,
+    report_shared,
     require_checkpoint_or_folder,
 )
 
@@ -150,3 +154,20 @@ def test_a_folder_is_taken_where_the_checkpoint_is_named(tmp_path):
     assert refuse_other_ending(None) is None
     with pytest.raises(typer.BadParameter):
         refuse_other_ending(tmp_path)
+
+
+def test_photos_without_sentences_and_photos_of_two_splits_are_reported(tmp_path):
+    rows = [
+        {"image": "a.jpg", "sentences": ["A dog ."]},
+        {"image": "copy.jpg", "sentences": ["A dog ."], "split": "val"},
+        {"image": "b.jpg", "sentences": []},
+    ]
+    (tmp_path / "pets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name in ("a.jpg", "copy.jpg"):
+        (tmp_path / name).write_bytes(b"dog")
+    console = Console(file=StringIO(), width=500)
+    corpus = report_shared(console, read_described(console, tmp_path, None))
+    assert {split: len(photos) for split, photos in corpus.splits.items()} == {"train": 1, "val": 1}
+    lines = console.file.getvalue().splitlines()
+    assert lines[0] == "1 photos without sentences are left out"
+    assert lines[1].startswith("1 photos of val or test are in train, too, the first is ")

@@ -32,6 +32,12 @@ def test_a_photo_may_be_in_two_splits_but_once_in_each(tmp_path):
         catalogue.read(written(tmp_path, MILK, MILK))
 
 
+def test_a_photo_without_sentences_has_fields_too(tmp_path):
+    row = {"filename": "a.jpg", "split": "val", "captions": [], "category": "cow"}
+    (tmp_path / "captions.json").write_text(json.dumps([row]))
+    assert catalogue.read(tmp_path).splits["val"][0].metadata == {"category": "cow"}
+
+
 def test_a_corpus_with_sentences_gives_its_fields_too(tmp_path):
     row = {"filename": "a.jpg", "split": "val", "captions": ["A cow ."], "category": "cow"}
     written(tmp_path)
@@ -110,6 +116,8 @@ def test_clicks_are_texts_with_weights(tmp_path):
 def test_a_photo_of_val_is_not_learned(tmp_path):
     rows = [row | {"split": "train"} for row in (*SHIRTS, *SHOES)]
     again = [row | {"split": "val"} for row in rows[:5]]
-    splits = catalogue.training_corpus(written(tmp_path, *rows, *again)).corpus.splits
+    products = catalogue.training_corpus(written(tmp_path, *rows, *again))
+    assert "75 of train, 5 of val; 5 left out of train, which other splits" in products.describe()
+    splits = products.corpus.splits
     assert (len(splits["train"]), len(splits["val"])) == (75, 5)
     assert not {e.id for e in splits["train"]} & {e.id for e in splits["val"]}

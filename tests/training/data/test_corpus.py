@@ -12,13 +12,14 @@ def test_a_split_with_missing_photos_is_refused_and_the_others_are_not(tmp_path)
     here, gone = example(tmp_path, "a.jpg"), Example("b.jpg", tmp_path / "b.jpg", ("A cat .",))
     corpus = Corpus.of("pets", [("train", here), ("test", gone)])
     assert corpus.split("train") == (here,)
-    with pytest.raises(LookupError, match=r"1 of the 1 photos of split 'test'.*b\.jpg"):
+    with pytest.raises(LookupError, match=r"1 of the 1 photos .*'test'.*b\.jpg: give their folder"):
         corpus.split("test")
 
 
 def test_an_unknown_split_names_the_known_ones(tmp_path):
     corpus = Corpus.of("pets", [("val", example(tmp_path, "a.jpg"))])
-    with pytest.raises(LookupError, match="no split 'test'; it has: val"):
+    advice = r"it has: val\. A column or key 'split' .* into train, val, test or restval"
+    with pytest.raises(LookupError, match=f"pets has no split 'test'; {advice}"):
         corpus.split("test")
 
 

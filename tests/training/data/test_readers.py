@@ -69,6 +69,64 @@ def test_files_of_coco_are_the_splits_that_they_are_named_by(tmp_path):
     assert corpus.split("val")[0].image == tmp_path / "val2017" / "d.jpg"
 
 
+def test_captions_of_coco_lie_in_a_folder_of_annotations(tmp_path):
+    (tmp_path / "val2017").mkdir()
+    for photo in ("a.jpg", "b.jpg"):
+        (tmp_path / "val2017" / photo).touch()
+    (tmp_path / "annotations").mkdir()
+    (tmp_path / "annotations" / "captions_val2017.json").write_text(json.dumps(COCO))
+    dog, _ = folders.read(tmp_path).split("val")
+    assert dog.image.samefile(tmp_path / "val2017" / "a.jpg")
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "table"),
+    [
+        (
+            "results.csv",
+            "flickr30k_images",
+            "image_name| comment_number| comment\na.jpg| 0| A dog .",
+        ),
+        ("captions.txt", "Images", "image,caption\na.jpg,A dog ."),
+        ("mine.csv", ".", "image,sentence\na.jpg,A dog ."),
+    ],
+)
+def test_photos_of_a_table_lie_in_a_usual_folder(tmp_path, file, folder, table):
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "a.jpg").touch()
+    (tmp_path / file).write_text(table)
+    (dog,) = folders.read(tmp_path).split("train")
+    assert dog.image == tmp_path / folder / "a.jpg"
+    (tmp_path / "x").mkdir()
+    (dog,) = folders.read(tmp_path / file, tmp_path / "x").splits["train"]
+    assert dog.image == tmp_path / "x" / "a.jpg"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("captions.json", [*CAPTIONS, {"filename": "c.jpg", "split": "val", "captions": []}]),
+        ("dataset_x.json", {"images": [*KARPATHY["images"],
+                                       {"filename": "c.jpg", "split": "val", "sentences": []}]}),
+        ("captions_x.json", COCO | {"images": [*COCO["images"], {"id": 9, "file_name": "c.jpg"}]}),
+        ("items.jsonl", LINES + '{"image": "c.jpg", "sentences": [], "split": "val"}'),
+    ],
+)  # fmt: skip
+def test_photos_without_sentences_are_left_out_and_counted(tmp_path, name, content):
+    corpus = folders.read(written(tmp_path, name, content))
+    assert corpus.undescribed == 1
+    assert {photo.image.name for photos in corpus.splits.values() for photo in photos} == {
+        "a.jpg",
+        "b.jpg",
+    }
+
+
+def test_a_line_may_have_a_list_of_captions(tmp_path):
+    lines = '{"image": "images/a.jpg", "captions": ["A dog .", "It runs ."]}\n'
+    (dog,) = folders.read(written(tmp_path, "items.jsonl", lines)).split("train")
+    assert dog.sentences == ("A dog .", "It runs .")
+
+
 @pytest.mark.parametrize("content", [{"annotations": [3], "images": []}, {"annotations": []}])
 def test_broken_captions_of_coco_are_named(tmp_path, content):
     with pytest.raises(ValueError, match=r"captions_x\.json is not COCO's images and annotations"):

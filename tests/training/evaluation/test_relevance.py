@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from training.evaluation.relevance import relevance
+from training.evaluation.relevance import parse_measure, relevance
 
 JUDGED = {"shirt": {"a": 2.0, "b": 1.0, "c": 0.0}, "shoes": {"d": 1.0}, "hats": {"a": 0.0}}
 GOOD = {"shirt": {"a": 3.0, "b": 2.0, "x": 1.0}, "shoes": {"d": 1.0}}
@@ -41,3 +41,22 @@ def test_what_cannot_be_measured_is_refused():
         relevance(JUDGED, [GOOD], ["speed"])
     with pytest.raises(ValueError, match="nothing to find"):
         relevance({"hats": {"a": 0.0}}, [GOOD])
+
+
+@pytest.mark.parametrize("grade", [0.5, 1.5, math.inf])
+def test_a_grade_between_whole_numbers_is_refused(grade):
+    judged = {"shirt": {"a": 2.0, "b": grade}}
+    with pytest.raises(ValueError, match=f"grade of 'b' for 'shirt' is {grade}: .*so multiply all"):
+        relevance(judged, [GOOD])
+
+
+@pytest.mark.parametrize("name", ["P@0", "nDCG@0", "Success@0", "Judged@0", "P(rel=0)@5"])
+def test_a_cutoff_or_a_grade_below_one_is_no_measure(name):
+    with pytest.raises(ValueError, match="is below 1: write one as nDCG@10"):
+        parse_measure(name)
+
+
+@pytest.mark.parametrize("name", ["P@2.5", "R@-1", "RBP(p=0)", "NERR8@3"])
+def test_a_measure_of_unfit_options_is_refused(name):
+    with pytest.raises(ValueError, match=r"no measure .*: write one as nDCG@10, P@5"):
+        parse_measure(name)

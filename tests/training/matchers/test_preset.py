@@ -260,6 +260,14 @@ def test_objectives_keep_their_share_of_the_epochs():
     ]
 
 
+def test_objectives_without_an_epoch_in_a_short_trial_are_named():
+    shipped = preset.read("defrag")
+    assert preset.describe_changes(shipped, shipped.with_epochs(1))[1:] == [
+        "objectives change at the same shares of the epochs: fragments 1 to 1, ranking 1 to 1",
+        "too few epochs to learn these, of 6: fragments 1 to 3",
+    ]
+
+
 def test_a_small_train_holds_out_a_quarter_and_says_so(corpus):
     shipped = parse("mine", TABLES | {"hold_out": 500, "splits": ["train"]})
     fitted = shipped.fit_to(corpus)

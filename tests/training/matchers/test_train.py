@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
 import torch
@@ -86,6 +87,7 @@ def test_a_run_says_what_it_was_made_of(preset, few, cache, tmp_path):
     assert (told["seed"], told["data"]["digest"]) == (4, few.digest())
     assert told["preset"]["optimizer"]["learning_rate"] == 5e-3
     assert told["versions"]["torch"]
+    assert told["versions"]["tessera"] == version("tessera-search")
     assert told["epochs"][0]["seconds"] > 0
     assert checkpoint.load(best).facts["epoch"] == 1
 

@@ -64,3 +64,9 @@ def test_two_files_of_a_seed_are_refused_and_what_has_no_seed_has_none():
 
 def test_without_captioners_there_is_no_section():
     assert sections([]) == []
+
+
+def test_captions_of_different_data_of_one_name_are_refused():
+    rows = [MEASURED | {"seed": seed, "digest": digest} for seed, digest in enumerate("ab")]
+    with pytest.raises(ValueError, match="two data sets are named flickr8k, with the digests a"):
+        sections(rows)

@@ -143,11 +143,40 @@ def test_mean_ranks_are_those_of_sentences_of_search_and_of_description():
     assert "| BoW | flickr8k val | 1 | 9.0 | 9.0 | 9.0 | 11.8 / 14.6 / 21.1 |" in page
 
 
+def test_a_page_on_other_data_names_them_and_says_nothing_of_flickr8k():
+    pets = {"data": {"name": "pets", "digest": "ab"}}
+    page = report.write_page([a_run(0, 30, 20) | pets])
+    assert "Measured here on pets." in page
+    assert "over the sentences and photos of val of pets, from cached features" in page
+    assert "Flickr8k" not in page
+    assert "not be tested here" not in page
+    judged = report.write_page([a_run(0, 30, 20, name) | pets for name in ("sdtrnn", "bow")])
+    assert "compares it with, on train of pets, and measured on val. The table" in judged
+    assert "Flickr8k" not in judged
+
+
+def test_a_page_on_flickr8k_and_other_data_names_both():
+    page = report.write_page([a_run(0, 30, 20), a_run(1, 30, 20) | {"data": {"name": "pets"}}])
+    assert "and measured on 1,000 others; and on train of pets, and measured on val. The" in page
+    assert "1,000 photos of Flickr8k's val and the sentences and photos of val of pets" in page
+    assert "### What could not be tested here" in page
+
+
 def test_corpora_are_not_mixed():
     elsewhere = a_run(0, 28, 19, "bow") | {"data": {"name": "flickr30k"}}
     page = report.write_page([a_run(0, 30, 20, "sdtrnn"), elsewhere])
     assert "### Systems, on flickr30k val" in page
     assert "### Claims" not in page
+
+
+def test_runs_on_different_data_of_one_name_are_refused():
+    first, second = (
+        a_run(seed, 30, 20) | {"data": {"name": "pets", "digest": digest}}
+        for seed, digest in enumerate(("ab", "cd"))
+    )
+    with pytest.raises(ValueError, match="two data sets are named pets, with the digests ab and"):
+        report.write_page([first, second])
+    assert "| tessera | 2 |" in report.write_page([first, second | {"data": first["data"]}])
 
 
 def test_two_lines_of_one_run_are_refused():

@@ -1,3 +1,5 @@
+import pytest
+
 from training.report.region_captions import sections
 
 
@@ -26,6 +28,16 @@ def test_seeds_of_a_system_are_one_row_and_published_ones_stand_below():
         "| published: multimodal RNN | regions | COCO | – | – | – | 35.2 / 23.0 / 16.1 / 14.8 "
         "| – | – | – |"
     )
+
+
+def test_regions_of_different_data_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="two data sets are named flickr8k, with the digests ab"):
+        sections([row(0, digest="ab"), row(1, digest="cd")])
+
+
+def test_two_rows_of_a_seed_are_refused():
+    with pytest.raises(ValueError, match="two lines hold multimodal_rnn, learned from regions"):
+        sections([row(0), row(0)])
 
 
 def test_nothing_measured_is_no_section():

@@ -85,7 +85,9 @@ def test_a_finished_run_of_an_earlier_preset_is_kept_and_told(short, few, place)
 
 def test_a_broken_off_run_of_an_earlier_preset_is_refused(short, few, place):
     run.train(short, few, place)
-    with pytest.raises(ValueError, match="cells-0 was made with another preset: delete it"):
+    with pytest.raises(
+        ValueError, match=r"another preset \(preset\.schedule\.epochs is 3, was 2\): delete it"
+    ):
         plan([short.with_epochs(3)], few, place, seeds=1)
 
 

@@ -13,7 +13,7 @@ from training.grounders import preset as grounder_presets
 from training.grounders import train as grounding
 from training.proposers import preset as proposer_presets
 from training.proposers import train as proposals
-from training.runs.folder import Reporter, RunPlace
+from training.runs.folder import Reporter, RunFolder, RunPlace
 from training.runs.optimization import Optimizer, Schedule
 
 SHORT = Schedule(2, batch=4, average=0.9)
@@ -72,7 +72,24 @@ def test_a_run_of_other_options_is_not_resumed(few, cache, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         captioning.train(few, place, CAPTIONER, reporter=Reporter(report=stop))
     other = replace(CAPTIONER, label_smoothing=0.2)
-    with pytest.raises(ValueError, match=r"\.run was made with another recipe: start again"):
+    with pytest.raises(
+        ValueError, match=r"another recipe \(recipe\.label_smoothing is 0\.2, was 0\.0\): start"
+    ):
         captioning.train(few, place, other, resume=True)
     with pytest.raises(LookupError, match="holds no run to resume"):
         captioning.train(few, RunPlace(tmp_path / "x.safetensors", cache), CAPTIONER, resume=True)
+
+
+def test_the_options_that_differ_from_a_run_are_named(tmp_path):
+    def folder(**facts):
+        return RunFolder(tmp_path, tmp_path / "a.safetensors", "captioners", "a", facts)
+
+    folder(preset={"schedule": {"epochs": 2, "batch": 4}, "drop": 0.5}, seed=1).write([])
+    same = folder(preset={"schedule": {"epochs": 2, "batch": 4}, "drop": 0.5, "new": 0}, seed=1)
+    assert same.changed == []
+    other = folder(preset={"schedule": {"epochs": 3, "batch": 4}, "new": 1}, seed=2)
+    assert other.changed == ["preset", "seed"]
+    assert other.describe_changes() == (
+        "preset, seed (preset.drop is off, was 0.5; preset.new is 1, was off; "
+        "preset.schedule.epochs is 3, was 2; and 1 more)"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -35,9 +36,14 @@ def sizes(tmp_path: Path, engine: Engine, png: Png) -> dict[str, int]:
     folder.mkdir()
     for name, (colour, size) in PHOTOS.items():
         (folder / f"{name}.png").write_bytes(png(colour, size=size))
+    store(engine, folder)
+    return {f"photos/{file.name}": file.stat().st_size for file in folder.iterdir()}
+
+
+def store(engine: Engine, folder: Path) -> None:
+    """Import a folder, and group its photos."""
     assert list(import_sources(engine, "default", find([folder]), batch=4, most_bytes=10**6))
     group_photos(engine, "default")
-    return {f"photos/{file.name}": file.stat().st_size for file in folder.iterdir()}
 
 
 @pytest.fixture
@@ -77,6 +83,43 @@ def test_deleting_a_duplicate_leaves_its_file_and_the_list(
     assert client.post("/items/delete", json=sent).json()["deleted"] == 1
     assert client.get("/duplicates").json()["series"] == 1
     assert (tmp_path / "photos" / "e.png").exists()
+
+
+COPIES = {  # of one photo, with its second of change; the best one first
+    "f/IMG_20190804_152210.png": 9,
+    "e/IMG_20190804.png": 9,
+    "b/IMG_20190804 copy.png": 1,
+    "d/2020.png": 8,
+    "c/2020.png": 9,
+    "b/2020 (1).png": 9,
+}
+
+
+def test_of_the_same_size_the_best_dated_and_named_comes_first(
+    client: TestClient, engine: Engine, png: Png, tmp_path: Path
+) -> None:
+    folder = tmp_path / "photos"
+    for name, changed in COPIES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(png("navy", size=(60, 40)))
+        os.utime(folder / name, (10**9 + changed,) * 2)
+    store(engine, folder)
+    (series,) = (
+        group for group in client.get("/duplicates").json()["groups"] if group["photos"] > 3
+    )
+    assert [item["id"] for item in series["items"]] == [f"photos/{name}" for name in COPIES]
+    assert [item["largest"] for item in series["items"]] == [True] + 5 * [False]
+
+
+def test_a_copy_without_the_sidecar_is_the_same_file(
+    client: TestClient, engine: Engine, png: Png, tmp_path: Path
+) -> None:
+    folder = tmp_path / "photos"
+    (folder / "d.xmp").write_text("<x:xmpmeta xmlns:x='adobe:ns:meta/'/>")
+    store(engine, folder)
+    series = client.get("/duplicates").json()["groups"][1]
+    assert [item["id"] for item in series["items"]] == ["photos/d.png", "photos/e.png"]
+    assert [item["same_file"] for item in series["items"]] == [False, True]
 
 
 def test_the_command_lists_the_same(engine: Engine, sizes: dict[str, int], tmp_path: Path) -> None:
