@@ -169,7 +169,7 @@ class Settings(LimitSettings, UserSettings):
     fetch: bool = Field(
         default=False,
         description="Whether clients may name photos by `image_url`, for the service to fetch from "
-        "the public internet.",
+        "the public internet, not from this machine.",
     )
     webhooks: WebhookReach = Field(
         default="public",
@@ -198,7 +198,8 @@ class Settings(LimitSettings, UserSettings):
     cors_origins: tuple[WebOrigin, ...] = Field(
         default=(),
         examples=[["https://a.b"]],
-        description='Web origins that may call the API from a browser, as JSON: `["https://a.b"]`.',
+        description='Web origins that may call the API from a browser, as JSON: `["https://a.b"]`; '
+        "with one, pages of any other site may show photos.",
     )
 
     keys: Path | None = Field(

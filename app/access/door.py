@@ -102,12 +102,13 @@ class Door:
         Users of tokens and of proxies were let in until the request's end.
         """
         if isinstance(caller, ApiKey):
-            stands = self.keyring.find_mark(caller.name, caller.mark) == caller
+            now = self.keyring.find_mark(caller.name, caller.mark)
+            stands = now is not None and _describe_rights(now) == _describe_rights(caller)
         else:
             stands = caller is not ANYONE or not self.locked
         if not stands:
             raise Unauthorized(
-                f"{caller.title} was taken back; send the rest with another key"
+                f"{caller.title} was taken back or has other rights now; send the rest again"
                 if isinstance(caller, ApiKey)
                 else "this needs a key by now; send the rest with one"
             )
@@ -222,6 +223,10 @@ def _describe(caller: Caller) -> dict[str, str]:
     if isinstance(caller, User):
         return {"user": caller.name, "signed_in_by": caller.signed_in_by}
     return {"key": caller.name}
+
+
+def _describe_rights(key: Caller) -> tuple[Role, tuple[str, ...] | None]:
+    return key.role, key.collections
 
 
 def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:

@@ -13,6 +13,7 @@ from app.imports.fetching import Fetch
 from app.imports.photo_decoders import Decoders
 from app.schemas.fields import RequestPart
 from app.settings import Settings
+from index.database.moments import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,14 @@ def reads(
 ) -> Capability:
     """Make a tool for reading, in the lane of its route."""
 
+    def read_at_once(engine: Engine, asked: RequestPart) -> Finding:
+        with moment():
+            return read(engine, asked)
+
     async def call(agent: Agent, asked: RequestPart) -> Finding:
         embeds = getattr(asked, "box", None) is not None  # a part of a photo
         chosen = agent.lanes.photos if embeds or lane == "photos" else agent.lanes.searches
         with chosen.place(agent.caller):
-            return await chosen.run_for(agent.caller, read, agent.engine, asked)
+            return await chosen.run_for(agent.caller, read_at_once, agent.engine, asked)
 
     return Capability(name, purpose, question, call)

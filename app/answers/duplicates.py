@@ -21,7 +21,7 @@ from index.items import Collection, Item
 SHOWN = 100  # photos of a series
 # What systems add to the name of a copy: "a (1).jpg", "a copy 2.jpg", "a - Kopie.jpg".
 COPY = re.compile(
-    r"\(\d+\)\s*$|[\W_](?:copy|kopie|kopi|kopia|copie|copia|cópia)(?![^\W\d_])", re.IGNORECASE
+    r"\(\d{1,2}\)\s*$|[\W_](?:copy|kopie|kopi|kopia|copie|copia|cópia)(?![^\W\d_])", re.IGNORECASE
 )
 
 
@@ -93,9 +93,9 @@ def _list(
     after = None if cursor is None else tuple(cursors.read(cursor, kind))
     left = [series for series in every if after is None or series.place > after]
     page = left[:limit]
-    ids = [member.id for series in page for member in series.members]
+    ids = [member.id for series in page for member in series.members[:SHOWN]]
     items = engine.catalog.get_many(home, ids, set())
-    page = [replace(each, members=sort_members(each.members, items)) for each in page]
+    page = [_sort_shown(series, items) for series in page]
     return DuplicatesOut(
         collection=collection,
         series=len(every),
@@ -104,6 +104,12 @@ def _list(
         groups=[_make_series(collection, series, items) for series in page],
         cursor=cursors.write(kind, page[-1].place) if len(left) > limit else None,
     )
+
+
+def _sort_shown(series: Series, items: Mapping[str, Item]) -> Series:
+    """Sort the members to be shown by their items as well."""
+    shown, others = series.members[:SHOWN], series.members[SHOWN:]
+    return replace(series, members=[*sort_members(shown, items), *others])
 
 
 def _make_series(collection: str, series: Series, items: Mapping[str, Item]) -> SeriesOut:

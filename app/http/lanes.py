@@ -129,6 +129,13 @@ class Turns:
                 self._taken[caller] += 1
                 turn.set_result(None)
 
+    def close(self) -> None:
+        """Give no more turns, and let no one wait."""
+        waiting, self._waiting = self._waiting, {}
+        for turns in waiting.values():
+            for turn in turns:
+                turn.cancel()
+
     def _leave(self, caller: str, turn: asyncio.Future[None]) -> None:
         """Wait no longer for a turn."""
         turns = self._waiting.get(caller, deque())
@@ -288,7 +295,11 @@ class Lane:
 
     def _submit(self, caller: str, work: Callable[[], Result]) -> Future[Result]:
         """Give work to a thread; the turn ends with it, whoever still waits for it."""
-        future = self._threads.submit(copy_context().run, work)
+        try:
+            future = self._threads.submit(copy_context().run, work)
+        except RuntimeError as closed:  # or there are too many threads
+            self._turns.give_back(caller)
+            raise self._refuse() from closed
         call_when_done(future, lambda: self._turns.give_back(caller))
         if self.large:
             self.large.count(future)
@@ -316,6 +327,7 @@ class Lane:
         """Cancel waiting work."""
         if self.large:
             self.large.close()
+        self._turns.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -341,7 +353,7 @@ class Lanes:
                 "batches", 1, settings.imports, None, nice=priority.BACKGROUND, large=large
             ),
             writes=Lane("writes", 8, settings.photos_waiting, patience),
-            fetches=Lane("fetches", 8, settings.photos_waiting, None, share=6),
+            fetches=Lane("fetches", 10, settings.photos_waiting, None, share=8),
             bodies=Places("bodies that are still coming", settings.bodies),
         )
 

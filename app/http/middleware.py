@@ -202,7 +202,7 @@ SECURITY_HEADERS = {
 
 
 def list_security_headers(settings: Settings) -> dict[str, str]:
-    """List the headers of every answer; pages of allowed origins may show photos."""
+    """List the headers of every answer; with allowed origins, other sites may show photos."""
     shown = {"Cross-Origin-Resource-Policy": "cross-origin"} if settings.cors_origins else {}
     return SECURITY_HEADERS | shown
 

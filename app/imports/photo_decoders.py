@@ -40,8 +40,9 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_MMAP_THRESHOLD_": str(2**20),  # so that memory of large photos is given back
 }
-# Beginnings of names; others may hold passwords, and decoders read files of anyone.
-SHOWN = ("PATH", "HOME", "LANG", "LC_", "LD_", "TZ", "TMP", "TEMP", "XDG_", "PYTHON", "OMP_")
+# Others may hold passwords, and decoders read files of anyone.
+SHOWN = frozenset({"PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP"})
+SHOWN_KINDS = ("LC_", "LD_", "DYLD_", "XDG_", "PYTHON", "OMP_", "NUMBA_", "MALLOC_", "FONTCONFIG_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,11 @@ class Decoders:
 
 def _choose_environment() -> dict[str, str]:
     """Choose the environment of a decoder, without secrets."""
-    shown = {name: value for name, value in os.environ.items() if name.startswith(SHOWN)}
+    shown = {
+        name: value
+        for name, value in os.environ.items()
+        if name in SHOWN or name.startswith(SHOWN_KINDS)
+    }
     return shown | ENVIRONMENT
 
 

@@ -215,6 +215,7 @@ class Import:
                 self.lanes.fetches.run_for(self.caller, self._photos, content) for content in sent
             ]
             read = await self.lanes.batches.run(self._embed, sent, await asyncio.gather(*fetches))
+        self.check_caller()  # once more, as fetches take long
         entries = [outcome for outcome in read if isinstance(outcome, Entry)]
         stored = await self.lanes.writes.run(
             self.engine.store_each, self.collection, self.home, entries

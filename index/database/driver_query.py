@@ -40,6 +40,8 @@ def borrow(reader: Engine) -> Iterator[PoolProxiedConnection]:
                 driver.autocommit = False
             else:  # lost, or left in the middle of an answer
                 connection.invalidate()
+                if driver.closed:  # so are others of the same server, which cannot tell
+                    reader.pool.dispose()
 
 
 class DriverQuery:

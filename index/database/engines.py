@@ -7,7 +7,7 @@ import select
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -289,8 +289,9 @@ def _prepare_sqlite(wait: float, file: Path | None) -> Callable[[Any, object], N
         # Only in a new file, before its first page; in others this would wait for the writer.
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            if file:  # its secret signs sessions
-                file.chmod(0o600)
+            if file:  # its secret signs sessions; another user's file stays as it is
+                with suppress(PermissionError):
+                    file.chmod(0o600)
         _enable_wal(connection, wait)
         connection.execute("PRAGMA synchronous = FULL")
         # A log that a long reader let grow is cut back at the next checkpoint.

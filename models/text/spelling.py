@@ -23,6 +23,7 @@ from models.text.parsing import parse
 from models.text.words import minilm_tokenizer
 
 LEAST_LETTERS = 4  # of a word that is corrected: shorter ones are near too many others
+MOST_LETTERS = 40  # longer than every known word, and two edits
 LONG = 7  # letters from which two edits are corrected, else one
 MOST_CORRECTED = 10  # words of a text
 OTHER_START = 1.0  # how many e-fold rarer a word with the same first letter may be
@@ -92,8 +93,8 @@ def correct(
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Return whether a word has enough letters, and nothing else."""
-    return word.isalpha() and is_latin(word) and len(word) >= LEAST_LETTERS
+    """Return whether a word has as many letters as known ones, and nothing else."""
+    return LEAST_LETTERS <= len(word) <= MOST_LETTERS and word.isalpha() and is_latin(word)
 
 
 def find_nearest(misspelt: Sequence[str], preferred: Collection[str] = ()) -> list[str | None]:

@@ -36,19 +36,26 @@ class Moves:
     home: Collection
     most_bytes: int  # of a file that is read
     _left: dict[str, dict[int, list[SourceRow]]] = field(default_factory=dict)  # by store and size
+    _gone: set[str] = field(default_factory=set)  # ids of those whose files are missing
     _deleted: dict[int, list[DeletedPhoto]] | None = None  # by size
     _claimed: set[str] = field(default_factory=set)
 
     def find(self, source: ItemSource, own: str | None) -> Item | None:
-        """Find the item of a file's content: `own`, or a moved one."""
+        """Find the item of a file's content: `own`, or a moved one.
+
+        The file of a deleted photo takes only what has lost its own file.
+        """
         size = _size(source.stamp)
-        rows = self._list_left(source).get(size, ())
+        rows = self._list_left(source).get(size, [])
+        deleted = self.list_deleted_here(source) if rows else []
+        if deleted:
+            rows = [row for row in rows if row.id in self._gone]
         if own is None and not rows:
             return None
         digests = digest_photos(source, self.most_bytes)
         if digests is None:
             return None
-        same = {digests, *(photo.digests for photo in self.list_deleted_here(source))}
+        same = {digests, *(photo.digests for photo in deleted)}
         for row in sorted(rows, key=lambda row: _distance(row, source, own)):
             item = self._match(row, source, same)
             if item is not None and (row.id == own or not self._is_still_there(row, digests)):
@@ -109,6 +116,8 @@ class Moves:
                 now = None if is_row(row.source) else look_up(row.source)
                 if row.stamp and now is not None and split_stamp(row.stamp)[0] != now:
                     left[_size(row.stamp)].append(row)
+                    if now == "":
+                        self._gone.add(row.id)
         return self._left[url]
 
     def _list_deleted(self) -> dict[int, list[DeletedPhoto]]:

@@ -153,6 +153,23 @@ def test_a_caller_leaves_turns_to_others() -> None:
     asyncio.run(check())
 
 
+def test_a_closed_lane_lets_no_one_wait() -> None:
+    lane, leave = Lane("fetches", 1, 98, patience=None), Event()
+
+    async def check() -> None:
+        tasks = [asyncio.create_task(lane.run(leave.wait, 60)) for _ in range(6)]
+        await asyncio.sleep(0.05)
+        lane.close()
+        leave.set()
+        ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
+        assert ended[0] is True
+        assert all(isinstance(each, asyncio.CancelledError) for each in ended[1:])
+        with pytest.raises(Unavailable):
+            await lane.run(int)
+
+    asyncio.run(check())
+
+
 def test_work_that_waits_too_long_is_refused_and_never_done() -> None:
     lane, leave, done = Lane("searches", 1, 1, patience=0.01), Event(), list[str]()
 

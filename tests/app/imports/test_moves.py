@@ -198,21 +198,31 @@ def test_a_photo_whose_copy_was_deleted_may_be_renamed(engine: Engine, folder: P
     assert places(engine)["photos/a.png"] == "z.png"
 
 
-@pytest.mark.parametrize("content", [None, "yellow"])
 def test_the_file_of_a_deleted_copy_takes_over_from_a_lost_one(
-    engine: Engine, folder: Path, png: Png, embedded: list[str], content: str | None
+    engine: Engine, folder: Path, embedded: list[str]
 ) -> None:
     copy, home = folder / "a (1).png", engine.open("default")
     copy.write_bytes((folder / "a.png").read_bytes())
     scan(engine, folder)
     engine.catalog.delete(home, "photos/a.png", remember=True)
     assert scan(engine, folder) == [("a.png", "unread")]
-    copy.write_bytes(png(content, size=(30, 30))) if content else copy.unlink()
-    new = [("a (1).png", "new")] if content else []
-    assert scan(engine, folder) == [("a.png", "renamed"), *new]
+    copy.unlink()
+    assert scan(engine, folder) == [("a.png", "renamed")]
     assert places(engine)["photos/a (1).png"] == "a.png"
-    assert embedded == ["a (1).png"] * (1 + len(new))
+    assert embedded == ["a (1).png"]
     assert scan(engine, folder) == []
+
+
+def test_a_deleted_copy_stays_away_where_the_other_one_is_edited(
+    engine: Engine, folder: Path, png: Png
+) -> None:
+    copy, home = folder / "a (1).png", engine.open("default")
+    copy.write_bytes((folder / "a.png").read_bytes())
+    scan(engine, folder)
+    engine.catalog.delete(home, "photos/a.png", remember=True)
+    copy.write_bytes(png("yellow", size=(30, 30)))
+    assert sorted(scan(engine, folder)) == [("a (1).png", "changed"), ("a.png", "unread")]
+    assert places(engine)["photos/a (1).png"] == "a (1).png"
 
 
 def test_a_deleted_video_takes_over_from_its_lost_copy(
