@@ -41,7 +41,7 @@ def borrow(reader: Engine) -> Iterator[PoolProxiedConnection]:
             else:  # lost, or left in the middle of an answer
                 connection.invalidate()
                 if driver.closed:  # so are others of the same server, which cannot tell
-                    reader.pool.dispose()
+                    reader.dispose()
 
 
 class DriverQuery:
