@@ -100,9 +100,8 @@ async def import_items(
         raise WrongMediaType(f"send lines of JSON as {NDJSON}")
     home = await lanes.writes.run(engine.open, collection, create=create)
     state = request.app.state
-    work = Import(engine, lanes, decode, fetch, settings, collection, home)
-    work.caller = caller
-    work.check_caller = partial(state.door.check_standing, request.state.caller)
+    check_caller = partial(state.door.check_standing, request.state.caller)
+    work = Import(engine, lanes, decode, fetch, settings, collection, home, caller, check_caller)
     told = await lanes.writes.run(webhooks.listens, engine.catalog.reader, home)
     statuses = work.announce(state.deliverer, request) if told else work.statuses(request)
     return Duplex(statuses, media_type=NDJSON)
@@ -120,11 +119,13 @@ class Import:
         settings: Settings,
         collection: str,
         home: Collection,
+        caller: str = "",
+        check_caller: Callable[[], None] = lambda: None,
     ) -> None:
+        """Fetches count for `caller`; `check_caller` raises Unauthorized if it may not go on."""
         self.engine, self.lanes, self.decode, self.fetch = engine, lanes, decode, fetch
         self.settings, self.collection, self.home = settings, collection, home
-        self.caller = ""  # to count what is fetched for
-        self.check_caller: Callable[[], None] = lambda: None  # Unauthorized once it may not go on
+        self.caller, self.check_caller = caller, check_caller
         self.gone: str | None = None  # why no more is taken
         self.backlog = Backlog(settings.batch, settings.upload_bytes * 4 // 3)
         self.storing = False

@@ -28,16 +28,16 @@ def moment() -> Iterator[None]:
 
 def read_once(key: Hashable, read: Callable[[], Read]) -> Read:
     """Return what was read for a key at this moment; read it if nothing was."""
-    known = _READ.get()
-    if known is None:  # outside of a moment
+    answers = _READ.get()
+    if answers is None:  # outside of a moment
         return read()
-    if key not in known:
-        known[key] = read()
-    value: Read = known[key]
-    return value
+    if key not in answers:
+        answers[key] = read()
+    answer: Read = answers[key]
+    return answer
 
 
 def forget() -> None:
     """Read everything again at this moment."""
-    if (known := _READ.get()) is not None:
-        known.clear()
+    if (answers := _READ.get()) is not None:
+        answers.clear()

@@ -66,8 +66,8 @@ class Moves:
     def list_deleted_here(self, source: ItemSource) -> list[DeletedPhoto]:
         """List the deletions of the photo of this very file."""
         photos = self._list_deleted().get(_size(source.stamp), ())
-        here = source.place, split_stamp(source.stamp)[0]
-        return [photo for photo in photos if (photo.place, split_stamp(photo.stamp)[0]) == here]
+        file = source.place, split_stamp(source.stamp)[0]
+        return [photo for photo in photos if (photo.place, split_stamp(photo.stamp)[0]) == file]
 
     def is_deleted(self, source: ItemSource) -> bool:
         """Return whether someone has deleted a photo with this content."""
@@ -91,7 +91,7 @@ class Moves:
         if tuple(photo.digest for photo in item.photos) in same:
             return item
         of_copies = len(item.photos) > 1 or is_footage(PurePath(row.source))  # not of its bytes
-        moved = state_of(row.stamp) == source.stamp and stamp_at(row.source) == ""
+        moved = state_of(row.stamp) == source.stamp and row.id in self._gone
         return item if of_copies and moved else None
 
     def _is_still_there(self, row: SourceRow, digests: tuple[str, ...]) -> bool:
