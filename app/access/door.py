@@ -102,7 +102,7 @@ class Door:
         Users of tokens and of proxies were let in until the request's end.
         """
         if isinstance(caller, ApiKey):
-            now = self.keyring.find_mark(caller.name, caller.mark)
+            now = self.keyring.find_mark(caller.mark)
             stands = now is not None and _describe_rights(now) == _describe_rights(caller)
         else:
             stands = caller is not ANYONE or not self.locked
@@ -128,13 +128,12 @@ class Door:
         return await to_thread.run_sync(self.tokens.identify, text, kid, limiter=self._reading)
 
     async def _identify_session(self, engine: Engine, text: str) -> Caller:
-        sessions = Sessions.of(engine.catalog)
+        sessions = Sessions.of(engine.catalog, self.keyring)
         # In a thread, because the database is asked, which may be away.
-        session = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
-        match = None if session is None else self.keyring.find_mark(session.name, session.mark)
-        if match is None:
+        key = await to_thread.run_sync(sessions.read, text, limiter=self._reading)
+        if key is None:
             raise Unauthorized("this session is over, or its key was taken back; sign in again")
-        return match
+        return key
 
 
 def require_role(role: Role | str, *, unbound: bool = False) -> Any:
@@ -225,8 +224,8 @@ def _describe(caller: Caller) -> dict[str, str]:
     return {"key": caller.name}
 
 
-def _describe_rights(key: Caller) -> tuple[Role, tuple[str, ...] | None]:
-    return key.role, key.collections
+def _describe_rights(key: Caller) -> tuple[str, Role, tuple[str, ...] | None]:
+    return key.name, key.role, key.collections
 
 
 def _check(caller: Caller, needed: Role, *, unbound: bool) -> None:

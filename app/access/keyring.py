@@ -70,11 +70,9 @@ class Keyring:
                 match = known
         return match
 
-    def find_mark(self, name: str, mark: str) -> ApiKey | None:
-        """The key with a name and a mark."""
-        return next(
-            (key for key in self._list_keys() if (key.name, key.mark) == (name, mark)), None
-        )
+    def find_mark(self, mark: str) -> ApiKey | None:
+        """The key with a mark."""
+        return next((key for key in self._list_keys() if key.mark == mark), None)
 
     def _list_keys(self) -> tuple[ApiKey, ...]:
         self._refresh()

@@ -59,7 +59,7 @@ async def sign_in(
     key = entrance.keyring.find(body.key.strip())
     if key is None:
         raise Unauthorized("this key is not known here; check that all of it was copied")
-    sessions = Sessions.of(get_engine(request).catalog)
+    sessions = Sessions.of(get_engine(request).catalog, entrance.keyring)
     if cookie is not None:  # a new sign-in ends the old session
         await lanes.writes.run(sessions.end, cookie)
     secure = _is_secure(request)
@@ -77,11 +77,11 @@ async def sign_in(
 
 @router.delete("/session", status_code=204, responses=problems(*ENDING))
 async def sign_out(
-    request: Request, response: Response, lanes: LanesDep, cookie: SessionDep
+    request: Request, response: Response, entrance: DoorDep, lanes: LanesDep, cookie: SessionDep
 ) -> None:
     """End the session of a browser, and all copies of its cookie."""
     if cookie is not None:
-        sessions = Sessions.of(get_engine(request).catalog)
+        sessions = Sessions.of(get_engine(request).catalog, entrance.keyring)
         await lanes.writes.run(sessions.end, cookie)
     for secure in (True, False):
         response.delete_cookie(

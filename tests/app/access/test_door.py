@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from app.access.credentials import COOKIE
 from app.access.door import Door
 from app.access.key_file import add_key, remove_key
+from app.access.keyring import Keyring
 from app.access.keys import make_key
 from app.access.sessions import LONGEST, Sessions
 from app.engine.drafts import Draft
@@ -402,19 +403,35 @@ def test_a_session_behind_a_proxy_that_ends_https_is_secure_too(
 
 def test_sessions_are_signed_and_grow_old(monkeypatch: pytest.MonkeyPatch, engine: Engine) -> None:
     _, key = make_key("anna", Role.READ)
+    keyring = Keyring(None, [key])
     ended = EndedSessions(engine.catalog.reader, engine.catalog.writer, LONGEST)
-    sessions = Sessions(b"s" * 32, ended)
+    sessions = Sessions(b"s" * 32, keyring, ended)
     text = sessions.begin(key)
-    session = sessions.read(text)
-    assert session is not None
-    assert (session.name, session.mark) == ("anna", key.mark)
-    assert Sessions(b"t" * 32, ended).read(text) is None, "after the secret was changed"
-    assert sessions.read(text[:-2]) is None
-    older = sessions._serializer.dumps(["anna", key.mark])
-    assert sessions.read(str(older)) is None, "one of an older version, which could not end"
+    assert sessions.read(text) == key
+    assert Sessions(b"t" * 32, keyring, ended).read(text) is None, "after the secret was changed"
+    for damaged in (text[:-2], text.partition(".")[2], key.mark, f"{key.mark}.", "", ".", "é.é"):
+        assert sessions.read(damaged) is None, damaged
+    renamed = Keyring(None, [key.model_copy(update={"name": "anne"})])
+    assert Sessions(b"s" * 32, renamed, ended).read(text) is None
     now = time.time()
     monkeypatch.setattr("itsdangerous.timed.time.time", lambda: now + LONGEST + 2)
     assert sessions.read(text) is None
+
+
+def test_no_session_is_made_from_what_the_database_holds(engine: Engine) -> None:
+    """A snapshot has the secret, and the marks of keys whose sessions ended."""
+    _, key = make_key("anna", Role.ADMIN)
+    ended = EndedSessions(engine.catalog.reader, engine.catalog.writer, LONGEST)
+    sessions = Sessions(engine.catalog.secret, Keyring(None, [key]), ended)
+    sessions.end(sessions.begin(key))
+    with engine.catalog.reader.begin() as connection:
+        rows = connection.exec_driver_sql("SELECT name FROM settings").scalars().all()
+    assert any(key.mark in name for name in rows)
+    assert not any(key.sha256 in name for name in rows)
+    for known in ("", key.mark, key.mark * 4):
+        guess = key.model_copy(update={"sha256": known.ljust(64, "0")})
+        forged = Sessions(engine.catalog.secret, Keyring(None, [guess]), ended).begin(guess)
+        assert sessions.read(f"{key.mark}.{forged.partition('.')[2]}") is None, known
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "photos.lan", ""])  # noqa: S104
