@@ -31,14 +31,14 @@ def list_deleted(
 
         home = catalog.names.find(collection)
         photos = deleted_photos.list_deleted(catalog.reader, home)
-        if unknown := sorted(set(restore or ()) - {photo.id for photo in photos}):
+        known, named = {photo.id for photo in photos}, set(restore or ())
+        if unknown := sorted(named - known):
             raise LookupError(
                 f"no deleted photo {unknown[0]!r}: `tessera index deleted` lists them"
             )
-        chosen = [photo.place for photo in photos if restore_all or photo.id in (restore or ())]
-        restored = deleted_photos.forget(catalog.writer, home, chosen)
+        restored = deleted_photos.restore(catalog.writer, home, known if restore_all else named)
     if restore or restore_all:
-        typer.echo(f"{restored:,} come with the next import", err=True)
+        typer.echo(f"{len(restored):,} come with the next import", err=True)
         return
     for photo in photos:
         typer.echo(f"{escape_unprintable(photo.id)}\t{escape_unprintable(photo.place)}")

@@ -29,6 +29,7 @@ from app.imports.sources import ImportOutcome, ItemSource, readable
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from app.webhooks.announcing import ImportAnnouncement, announce
+from index.database import deleted_photos
 from index.items import Replaced
 
 Place = Path | ObjectFolder
@@ -66,22 +67,38 @@ class PathImport:
     def follow(self, paths: Sequence[Place], seconds: float, parent: int | None = None) -> None:
         """Import paths again after every change.
 
-        Also after so many seconds without one.
+        Also after so many seconds without one, and when deleted photos are restored.
 
         Pauses four times as long as an import took, so that steady changes keep no core busy. Ends
         with its `parent`, if that is given.
         """
         folders = [path.resolve() for path in paths if isinstance(path, Path) and path.is_dir()]
-        with closing(FolderWatch(folders, self.settings.data, parent)) as watched:
+        deleted = set[str]()  # places of photos that were left out
+
+        def is_due() -> bool:
+            with suppress(OSError):  # while the database is away, nothing is
+                return not deleted <= self._list_deleted()
+            return False
+
+        with closing(FolderWatch(folders, self.settings.data, parent, is_due)) as watched:
             while not watched.orphaned:
                 watched.start()
                 began = monotonic()
                 with log_failure():
+                    deleted = self._list_deleted()
                     again = replace(self, tally=Tally(), following=True)
                     tally = again.run([*map(look_again, paths)])
                     if tally.changed:
                         tally.print()
                 watched.wait(seconds, rest=RESTING * (monotonic() - began))
+
+    def _list_deleted(self) -> set[str]:
+        """List the places of photos left out of imports."""
+        if not self.engine.knows(self.collection):
+            return set()
+        home = self.engine.find(self.collection)
+        photos = deleted_photos.list_deleted(self.engine.catalog.reader, home)
+        return {photo.place for photo in photos}
 
     def run(self, paths: Sequence[Place]) -> Tally:
         """Import paths, and announce the end to the collection's webhooks."""

@@ -32,7 +32,14 @@ from app.schemas.curation import LanguageIn, PinsIn, SynonymsIn
 from app.schemas.events import ClickIn
 from app.schemas.explain import AlignRequest, CaptionRequest, GroundRequest
 from app.schemas.fields import RequestBody
-from app.schemas.items import Deletion, ImportLine, ImportStatus, ItemBody, ItemPatch
+from app.schemas.items import (
+    Deletion,
+    ImportLine,
+    ImportStatus,
+    ItemBody,
+    ItemPatch,
+    Restoration,
+)
 from app.schemas.products import ProductSearch
 from app.schemas.regions import RegionSearch
 from app.schemas.search import ImageSearch, TextSearch
@@ -69,6 +76,7 @@ MODELS = (
     ProductSearch,
     RegionSearch,
     Renaming,
+    Restoration,
     SessionIn,
     SynonymsIn,
     TextSearch,

@@ -1,4 +1,4 @@
-"""Edits of stored items: patch one, delete many."""
+"""Edits of stored items: patch one, delete many, restore photos."""
 
 from __future__ import annotations
 
@@ -23,11 +23,19 @@ from app.routes.dependencies import (
     LanesDep,
 )
 from app.routes.uploads import JsonBody
-from app.schemas.items import Deletion, DeletionOut, ItemOut, ItemPatch
+from app.schemas.items import (
+    Deletion,
+    DeletionOut,
+    ItemOut,
+    ItemPatch,
+    Restoration,
+    RestorationOut,
+)
 from app.telemetry.requests import stage
 from index.catalog import edits as editing
 from index.catalog.edits import Change, ItemSelection
 from index.catalog.write_rows import NewPhoto, NewSentence
+from index.database import deleted_photos
 from index.items import Collection, ConditionFailed, Item
 
 router = APIRouter(
@@ -113,3 +121,29 @@ async def delete_items(
         matched = await lanes.writes.run(engine.write, sent.collection, work)
     deleted = 0 if sent.dry_run else matched
     return DeletionOut(collection=sent.collection, matched=matched, deleted=deleted)
+
+
+@router.post("/items/restore", dependencies=[require_role("write")])
+async def restore_items(
+    sent: JsonBody[Restoration],
+    engine: EngineDep,
+    lanes: LanesDep,
+    caller: CallerDep,
+) -> RestorationOut:
+    """Let imports store deleted photos of folders again, as their files are now.
+
+    They come with the next import of their folder; a service that follows it imports them at once.
+    """
+    ids = dict.fromkeys(sent.ids)
+
+    @stage("store")
+    def restore(home: Collection) -> set[str]:
+        return deleted_photos.restore(engine.catalog.writer, home, ids.keys())
+
+    with lanes.writes.place(caller):
+        restored = await lanes.writes.run(engine.write, sent.collection, restore)
+    return RestorationOut(
+        collection=sent.collection,
+        restored=[each for each in ids if each in restored],
+        unknown=[each for each in ids if each not in restored],
+    )

@@ -171,6 +171,24 @@ class DeletionOut(BaseModel):
     deleted: int
 
 
+class Restoration(Body):
+    """Deleted photos of folders to store again, by their ids."""
+
+    most_text = ALL
+    ids: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)]
+
+
+class RestorationOut(BaseModel):
+    """Photos of the next import of their folder.
+
+    A service that follows the folder imports them at once.
+    """
+
+    collection: str
+    restored: list[str]
+    unknown: list[str] = Field(description="Ids of no deleted photo of a folder: send these again.")
+
+
 class PhotoOut(BaseModel):
     """A stored photo, with the size of its display copy."""
 

@@ -151,6 +151,11 @@ export class Client extends Searches {
     return this.ask("/items/delete", chosen, options);
   }
 
+  /** Let imports store deleted photos of folders again; those of no folder are `unknown`. */
+  restoreItems(ids: string[], options?: CallOptions): Promise<api.RestorationOut> {
+    return this.ask("/items/restore", { ids }, options);
+  }
+
   /** A page of items, in the order of their ids. */
   listItems(
     { filter, limit = 100, cursor }: Listing = {},

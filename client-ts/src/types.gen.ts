@@ -1638,6 +1638,28 @@ export type Renaming = {
 };
 
 /**
+ * Deleted photos of folders to store again, by their ids.
+ */
+export type Restoration = {
+    collection?: string;
+    ids: Array<string>;
+};
+
+/**
+ * Photos of the next import of their folder.
+ *
+ * A service that follows the folder imports them at once.
+ */
+export type RestorationOut = {
+    collection: string;
+    restored: Array<string>;
+    /**
+     * Ids of no deleted photo of a folder: send these again.
+     */
+    unknown: Array<string>;
+};
+
+/**
  * The role of a key; each role includes those before it.
  */
 export type Role = 'read' | 'write' | 'admin';

@@ -70,6 +70,7 @@ class Endpoints:
     delete_item = Method(calls.delete_item)
     patch_item = Method(calls.patch_item)
     delete_items = Method(calls.delete_items)
+    restore_items = Method(calls.restore_items)
     list_items = Method(calls.list_items)
     collections = Method(calls.collections)
     make_collection = Method(calls.make_collection)

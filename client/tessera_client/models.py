@@ -480,6 +480,19 @@ class Region(BaseModel):
     score: float
 
 
+class Restoration(BaseModel):
+    """Photos of the next import of their folder.
+
+    A service that follows the folder imports them at once.
+    """
+
+    collection: str
+    restored: list[str]
+    unknown: Annotated[
+        list[str], Field(description="Ids of no deleted photo of a folder: send these again.")
+    ]
+
+
 class Searched(BaseModel):
     """Statistics of a search."""
 

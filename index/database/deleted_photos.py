@@ -6,7 +6,7 @@ A row for each place: it survives a re-embedding, as it names the collection and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Set
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 
@@ -40,11 +40,14 @@ def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
     return sorted(_parse(rows), key=lambda photo: photo.place)
 
 
-def forget(writer: Engine, collection: Collection, places: Sequence[str]) -> int:
-    """Let imports store photos of these places again; return their number."""
+def restore(writer: Engine, collection: Collection, ids: Set[str]) -> set[str]:
+    """Let imports store photos of these ids again; return those that were left out."""
     with writer.begin() as connection:
-        names = [_name(collection.name, place) for place in places]
-        return sum(setting_rows.discard(connection, name) for name in names)
+        rows = setting_rows.read_all(connection, _prefix(collection.name))
+        photos = [photo for photo in _parse(rows) if photo.id in ids]
+        for photo in photos:
+            setting_rows.discard(connection, _name(collection.name, photo.place))
+    return {photo.id for photo in photos}
 
 
 def rename(connection: Connection, name: str, new: str) -> None:

@@ -92,7 +92,13 @@ def test_reference_describes_every_route_and_body(app: FastAPI, client: TestClie
     routes |= {"/search/regions", "/items/{id}/crop", "/items/{id}/magnitudes"}
     routes |= {"/items/{id}/image", "/healthz", "/readyz", "/metrics", "/collections", "/model"}
     routes |= {"/index", "/index/audit", "/session", "/snapshots", "/snapshots/{name}"}
-    routes |= {"/livez", "/items/delete", "/collections/{name}", "/collections/{name}/imports"}
+    routes |= {
+        "/livez",
+        "/items/delete",
+        "/items/restore",
+        "/collections/{name}",
+        "/collections/{name}/imports",
+    }
     routes |= {"/aliases", "/aliases/{name}", "/duplicates", "/items/{id}/original"}
     routes |= {"/collections/{name}/synonyms", "/collections/{name}/pins", "/events/clicks"}
     routes |= {"/collections/{name}/language"}

@@ -331,6 +331,7 @@ def test_items_are_patched_and_deleted_and_names_move(remote: Client, png: Png) 
     assert shop.patch_item("red", {"colour": None, "n": 1}).metadata == {"n": 1}
     assert shop.delete_items(filter={"n": 1}, dry_run=True).matched == 1
     assert shop.delete_items(ids=["red", "lime"]).deleted == 2
+    assert shop.restore_items(["red"]).unknown == ["red"], "which came from no folder"
     assert [item.id for item in shop.items()] == ["black", "blue", "white"]
     remote.make_collection("next")
     remote.point_alias("shop", "next")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -14,7 +14,7 @@ from watchfiles import watch
 from app.imports.folders.ignoring import IGNORE_FILE
 
 QUIET = 1_000  # milliseconds without a change after which changes count together
-LOOKED_UP = 5.0  # seconds between two looks for the parent
+LOOKED_UP = 5.0  # seconds between two looks for the parent, and for what is due
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +26,20 @@ class FolderWatch:
     so a wait has an end.
     """
 
-    def __init__(self, folders: Sequence[Path], ignored: Path, parent: int | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        ignored: Path,
+        parent: int | None = None,
+        is_due: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Changes below `ignored` and of hidden files tell nothing.
 
-        With a `parent`, waits end once it is no longer the parent of this process.
+        With a `parent`, waits end once it is no longer the parent of this process. Once `is_due`,
+        this counts as a change.
         """
         self._folders, self._ignored, self._parent = folders, ignored.resolve(), parent
+        self._is_due = is_due
         self._changed, self._ended = Event(), Event()
         self._watched: list[tuple[int, int] | None] = []
         self._thread: Thread | None = None
@@ -72,7 +80,7 @@ class FolderWatch:
             resting = min(rest, seconds) - (monotonic() - began)
             if resting > 0:
                 self._ended.wait(min(resting, LOOKED_UP))
-            elif self._changed.wait(min(left, LOOKED_UP)) or self._replaced:
+            elif self._changed.wait(min(left, LOOKED_UP)) or self._replaced or self._is_due():
                 return True
         return False
 

@@ -1,9 +1,8 @@
 // Near-duplicates: the others of a series behind one photo, and the list of all series.
 
 import * as api from "../service/api.js";
-import { photos as countPhotos } from "../changes/bulk.js";
-import { wayBackOfAll } from "../changes/restoring.js";
-import { listNames, make, oneAtATime, pictureAddress, visible } from "../elements/dom.js";
+import { undoing, wayBackOfAll } from "../changes/restoring.js";
+import { countPhotos, listNames, make, oneAtATime, pictureAddress, visible } from "../elements/dom.js";
 
 const KEY = "series";
 const MOST = 96; // photos of a series that are shown
@@ -71,10 +70,11 @@ function deletion(items, changed) {
   const button = (name, className, onclick) => make("button", { type: "button", className, onclick }, name);
   const spare = items.filter(({ largest }) => !largest);
   const refused = make("span", { role: "alert", className: "note" });
-  const work = () => api.removeAll(spare.map(({ id }) => id)); // passes over those that are gone
+  const ids = spare.map(({ id }) => id);
+  const work = () => api.removeAll(ids).then(() => changed(ids)); // passes over those that are gone
   const named = (some) => listNames(some.map(({ id }) => visible(id)));
   const sure = button(`Delete ${number(spare.length)} here`, "second danger", () =>
-    work().then(changed, (error) => (refused.textContent = error.message)));
+    work().catch((error) => (refused.textContent = error.message)));
   const kept = items.filter(({ largest }) => largest);
   const what = make("span", { className: "note" },
     `Deletes ${named(spare)}. Keeps ${named(kept)}. Files stay where they are, and later imports leave deleted ones out. `, wayBackOfAll());
@@ -103,8 +103,9 @@ export async function showDuplicates(place, act, signal) {
   if (signal.aborted) return;
   place.hidden = first.series === 0;
   if (place.hidden) return place.replaceChildren();
-  const again = async ({ deleted }) => {
-    await act.changed(make("span", {}, `Deleted: ${countPhotos(deleted)}. `, wayBackOfAll()));
+  const again = async (ids) => {
+    const undo = undoing(ids, act.changed);
+    await act.changed(make("span", {}, `Deleted: ${countPhotos(ids.length)}. `, wayBackOfAll()), { undo });
     place.querySelector("summary")?.focus();
   };
   const rows = make("div", {});

@@ -1,7 +1,7 @@
 // Changes of many photos at once: deletion, and words added or taken away.
 
 import * as api from "../service/api.js";
-import { make } from "../elements/dom.js";
+import { countPhotos, make } from "../elements/dom.js";
 import { wayBackOfAll } from "./restoring.js";
 
 const AT_ONCE = 4; // requests
@@ -9,7 +9,6 @@ const TRIES = 3; // of a change that another one overtakes
 const dialog = document.getElementById("bulk");
 dialog.addEventListener("keydown", (event) => event.key === "Escape" && event.stopPropagation());
 
-export const photos = (number) => (number === 1 ? "1 photo" : `${number.toLocaleString("en")} photos`);
 const sameWord = (one, other) => String(one).toLowerCase() === other.toLowerCase();
 const same = (words, others) => JSON.stringify(words) === JSON.stringify(others);
 
@@ -84,17 +83,17 @@ function openForm({ title, text, content = [], go, dangerous = false }, submit) 
   dialog.showModal();
 }
 
-/** Ask whether photos are to be deleted, and delete them; `changed` is called with what was done. */
-export function openDeletion(ids, changed) {
+/** Ask whether photos are to be deleted, and delete them; `changed` is called with what was done, and what may `undo` it. */
+export function openDeletion(ids, changed, undo) {
   openForm({
-    title: `Delete ${photos(ids.length)}?`,
+    title: `Delete ${countPhotos(ids.length)}?`,
     text: make("span", {}, "They leave this collection. The original files stay where they are, and later imports of their "
       + "folder leave them out. ", wayBackOfAll()),
     go: "Delete",
     dangerous: true,
   }, async () => {
     const { deleted } = await api.removeAll(ids);
-    await changed(make("span", {}, `Deleted: ${photos(deleted)}. `, wayBackOfAll()));
+    await changed(make("span", {}, `Deleted: ${countPhotos(deleted)}. `, wayBackOfAll()), { undo });
   });
 }
 
@@ -106,10 +105,10 @@ async function edit(kind, word, ids, changed, progress, editOf = () => EDITS[kin
     (same(words, states.get(id).after) ? states.get(id).before : EDITS[UNDO[kind]](word)(words));
   const undo = () => edit(UNDO[kind], word, touched, changed, () => {}, restore);
   const way = kind === "add" ? "to" : "from";
-  await changed(`${DID[kind]} “${word}” ${way} ${photos(touched.length)}.`, { undo: touched.length > 0 ? undo : null });
+  await changed(`${DID[kind]} “${word}” ${way} ${countPhotos(touched.length)}.`, { undo: touched.length > 0 ? undo : null });
   if (failed.length > 0) {
     const [[first, error]] = failed;
-    throw new Error(`Not changed: ${photos(failed.length)}, such as ${first}: ${error.message}`);
+    throw new Error(`Not changed: ${countPhotos(failed.length)}, such as ${first}: ${error.message}`);
   }
 }
 
@@ -122,7 +121,7 @@ export function openTagging(kind, ids, words, changed) {
   input.setAttribute("list", known.id);
   const add = kind === "add";
   openForm({
-    title: add ? `Add a tag to ${photos(ids.length)}` : `Remove a tag from ${photos(ids.length)}`,
+    title: add ? `Add a tag to ${countPhotos(ids.length)}` : `Remove a tag from ${countPhotos(ids.length)}`,
     text: add ? "A tag is one of the keywords: words that searches find." : "Photos without it stay as they are.",
     content: [make("label", { htmlFor: input.id }, "Tag"), input, known],
     go: add ? "Add" : "Remove",

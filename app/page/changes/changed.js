@@ -1,10 +1,10 @@
 // Changes of items, and the answer as it is after them.
 
 import { shown, focusItem, nextTo } from "../answers/shown.js";
-import { openDeletion, openTagging, photos } from "./bulk.js";
-import { listNames, make, visible } from "../elements/dom.js";
+import { openDeletion, openTagging } from "./bulk.js";
+import { countPhotos, listNames, make, visible } from "../elements/dom.js";
 import { openAdding } from "./editing.js";
-import { wayBack } from "./restoring.js";
+import { isOfFolder, undoing, wayBack } from "./restoring.js";
 import { listed } from "../elements/facts.js";
 import { titleOf } from "../elements/gallery.js";
 import { say, showLine } from "../elements/notices.js";
@@ -15,11 +15,13 @@ const at = (id) => document.getElementById(id);
 
 const wordsOf = (ids) => [...new Set(ids.flatMap((id) => listed(shown.hits.get(id)?.metadata.keywords)))];
 
+const undoOf = (items) => (items.some(isOfFolder) ? undoing(items.map(({ id }) => id), showChange) : null);
+
 /** What can be done with selected photos. */
 export const SELECTED = [
   ["Add tag", (ids) => openTagging("add", ids, wordsOf([...shown.hits.keys()]), showChange)],
   ["Remove tag", (ids) => openTagging("remove", ids, wordsOf(ids), showChange)],
-  ["Delete", (ids) => openDeletion(ids, showChange), true],
+  ["Delete", (ids) => openDeletion(ids, showChange, undoOf(ids.map((id) => shown.hits.get(id)).filter(Boolean))), true],
 ];
 
 /** Open the form that adds items, with `files` if there are some already. */
@@ -32,7 +34,7 @@ export async function remove(item, close) {
   await leave();
   close();
   const back = shown.context.holdings.shop ? "" : wayBack(item);
-  await showChange(make("span", {}, `Deleted: ${titleOf(item)}. `, back), { next });
+  await showChange(make("span", {}, `Deleted: ${titleOf(item)}. `, back), { next, undo: undoOf([item]) });
 }
 
 /** Show the changed answer where it was, and what was done, a text or an element; `undo` takes it back. */
@@ -50,7 +52,7 @@ export async function showChange(what, { undo = null, next = null } = {}) {
 /** Say which items are `left` out, and why: "1 photo was not sent: a.jpg." */
 function leftText(left, why) {
   if (left.length === 0) return null;
-  const counted = shown.context.holdings.shop ? "1 product" : photos(left.length); // products are added one by one
+  const counted = shown.context.holdings.shop ? "1 product" : countPhotos(left.length); // products are added one by one
   const names = left.map(({ id, files: [file] }) => visible(file?.name ?? id));
   return `${counted} ${left.length === 1 ? "was" : "were"} ${why}: ${listNames(names)}.`;
 }

@@ -1,7 +1,7 @@
-// The way back of deleted photos: a command for whoever runs Tessera.
+// The way back of deleted photos: at once by Undo, later by a command for whoever runs Tessera.
 
-import { make } from "../elements/dom.js";
-import { collection } from "../service/api.js";
+import { countPhotos, listNames, make, visible } from "../elements/dom.js";
+import { collection, restore } from "../service/api.js";
 
 const quoted = (text) => (/^[\w./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
@@ -10,11 +10,21 @@ function command(photos) {
   return make("code", {}, ["tessera index deleted", photos, ...named].join(" "));
 }
 
-/** Say by what the photo with an id comes back; one that is of no folder must be added. */
-export function wayBack({ id, metadata }) {
-  if (typeof metadata.folder !== "string") return make("span", {}, "To bring it back, add it again.");
-  return make("span", {}, "Whoever runs Tessera can let it come back: ", command(`--restore ${quoted(id)}`));
+export const isOfFolder = ({ metadata }) => typeof metadata.folder === "string";
+
+/** Say by what a deleted photo comes back; one that is of no folder must be added. */
+export function wayBack(item) {
+  if (!isOfFolder(item)) return make("span", {}, "To bring it back, add it again.");
+  return make("span", {}, "Later, whoever runs Tessera can let it come back: ", command(`--restore ${quoted(item.id)}`));
 }
 
 /** Say by what all deleted photos come back. */
-export const wayBackOfAll = () => make("span", {}, "Whoever runs Tessera can let them come back: ", command("--restore-all"));
+export const wayBackOfAll = () => make("span", {}, "Later, whoever runs Tessera can let them come back: ", command("--restore-all"));
+
+/** Make what takes back the deletion of photos; `changed` is called with what it did. */
+export const undoing = (ids, changed) => async () => {
+  const { restored, unknown } = await restore(ids);
+  const back = restored.length > 0 && `Coming back with the next import of their folder: ${countPhotos(restored.length)}.`;
+  const gone = unknown.length > 0 && `Of no folder, so add again: ${listNames(unknown.map(visible))}.`;
+  await changed([back, gone].filter(Boolean).join(" "));
+};

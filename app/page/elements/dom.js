@@ -17,6 +17,9 @@ export function oneAtATime(work) {
   return () => (running ??= work().finally(() => (running = null)));
 }
 
+/** A number of photos: "1 photo", "1,200 photos". */
+export const countPhotos = (number) => (number === 1 ? "1 photo" : `${number.toLocaleString("en")} photos`);
+
 /** List names, or some of many: "a, b, and 40 more". */
 export function listNames(names, most = 5) {
   const more = names.length - most;

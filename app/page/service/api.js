@@ -186,6 +186,11 @@ export function remove(id) {
   return send(addressOf(id), { method: "DELETE" });
 }
 
+/** Let imports store deleted photos of folders again; return the ids of those, and of unknown ones. */
+export async function restore(ids) {
+  return (await ask("items/restore", { ids })).json();
+}
+
 /** Delete items; return their number. */
 export async function removeAll(ids) {
   return (await ask("items/delete", { ids })).json();

@@ -36,6 +36,7 @@ from tessera_client.calls.items import (
     list_items,
     patch_item,
     put_item,
+    restore_items,
     upload,
 )
 from tessera_client.calls.searches import (
@@ -85,6 +86,7 @@ __all__ = [
     "remove_webhook",
     "rename_collection",
     "report_click",
+    "restore_items",
     "search_images",
     "search_products",
     "search_regions",

@@ -18,6 +18,7 @@ from tessera_client.models import (
     Item,
     Items,
     Magnitudes,
+    Restoration,
     SingleItem,
     StoredItem,
 )
@@ -136,6 +137,14 @@ def delete_items(
         "dry_run": dry_run,
     }
     return Call("POST", "/items/delete", model_of(Deletion), fields)
+
+
+def restore_items(ids: Sequence[str]) -> Call[Restoration]:
+    """Let imports store deleted photos of folders again.
+
+    They come with the next import of their folder; those of no folder are `unknown`.
+    """
+    return Call("POST", "/items/restore", model_of(Restoration), {"ids": list(ids)})
 
 
 def list_items(

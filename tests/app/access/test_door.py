@@ -68,6 +68,7 @@ ROLES = {
     "patch /items/{id}": "write",
     "post /items": "write",
     "post /items/delete": "write",
+    "post /items/restore": "write",
     "get /collections/{name}": "read",
     "get /collections/{name}/imports": "write",
     "put /collections/{name}": "write",
@@ -419,7 +420,7 @@ def test_sessions_are_signed_and_grow_old(monkeypatch: pytest.MonkeyPatch, engin
 
 
 def test_no_session_is_made_from_what_the_database_holds(engine: Engine) -> None:
-    """A snapshot has the secret, and the marks of keys whose sessions ended."""
+    """A snapshot has the secret, and marks of keys of ended sessions."""
     _, key = make_key("anna", Role.ADMIN)
     ended = EndedSessions(engine.catalog.reader, engine.catalog.writer, LONGEST)
     sessions = Sessions(engine.catalog.secret, Keyring(None, [key]), ended)

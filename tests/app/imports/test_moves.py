@@ -184,7 +184,7 @@ def test_a_deleted_photo_stays_away_until_it_is_forgotten(
     assert scan(engine, folder) == [("z.png", "unread")]
     (deleted,) = deleted_photos.list_deleted(engine.catalog.reader, home)
     assert (deleted.id, deleted.place) == ("photos/a.png", str(folder / "a.png"))
-    assert deleted_photos.forget(engine.catalog.writer, home, [deleted.place]) == 1
+    assert deleted_photos.restore(engine.catalog.writer, home, {deleted.id}) == {deleted.id}
     assert scan(engine, folder) == [("z.png", "new")]
     assert embedded == ["z.png"]
 

@@ -16,6 +16,7 @@ from app.engine.engine import Engine
 from app.imports.folders import watching
 from app.imports.folders.watching import FolderWatch
 from app.settings import Settings
+from index.database import deleted_photos
 
 Png = Callable[..., bytes]
 LONG = 60.0  # seconds: a wait for what comes
@@ -121,6 +122,13 @@ def test_a_folder_is_imported_after_every_change(
         _wait_for(engine, ["photos/a.png"])
         while engine.catalog.get(home, "photos/a.png").source != str(photos / "c.png"):
             sleep(0.02)
+        engine.catalog.delete(home, "photos/a.png", remember=True)
+        (photos / "d.png").write_bytes(png("lime"))  # so one more import leaves it out
+        _wait_for(engine, ["photos/d.png"])
+        assert deleted_photos.restore(engine.catalog.writer, home, ["photos/a.png", "x"]) == {
+            "photos/a.png"
+        }
+        _wait_for(engine, ["photos/c.png", "photos/d.png"])
     finally:
         parent[0] = 0
         following.join()

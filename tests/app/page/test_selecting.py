@@ -151,6 +151,9 @@ def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
     bar.get_by_role("button", name="Delete").click()
     timeline.get_by_role("dialog").get_by_role("button", name="Delete").click()
     timeline.locator("#bulk").wait_for(state="hidden")
+    wait_for_focus("Undo")
+    timeline.keyboard.press("Enter")
+    timeline.wait_for_selector(".remark:has-text('Of no folder, so add again: p02.')")
     wait_for_focus("Select")
 
 

@@ -82,6 +82,8 @@ def test_the_list_of_series_deletes_all_but_one_after_a_question(photos: Any) ->
     assert said in listed.locator(".actions").inner_text()
     photos.get_by_role("button", name="Delete 2 here").click()
     photos.wait_for_selector(".remark:has-text('Deleted: 2 photos.')")
+    photos.get_by_role("button", name="Undo").click()
+    photos.wait_for_selector(".remark:has-text('next import of their folder: 2 photos.')")
     listed.wait_for(state="hidden")
     assert photos.locator("#status").inner_text().split("\n")[0] == "2 photos"
     assert photos.request.get("/duplicates").json()["series"] == 0

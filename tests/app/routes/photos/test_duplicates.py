@@ -136,3 +136,19 @@ def test_the_name_of_a_series_is_no_word(client: TestClient) -> None:
     assert not any(each["text"].startswith(name[:2]) for each in suggested)
     found = client.post("/search/products", json={"filter": {"series": name}}).json()
     assert found["total"] == 3
+
+
+def test_deleted_photos_come_again_with_the_next_import(
+    client: TestClient, engine: Engine, sizes: dict[str, int], tmp_path: Path
+) -> None:
+    spare = ["photos/b.png", "photos/c.png"]
+    assert client.post("/items/delete", json={"ids": spare}).json()["deleted"] == 2
+    store(engine, tmp_path / "photos")
+    assert client.get("/items/photos%2Fb.png").status_code == 404
+    answer = client.post("/items/restore", json={"ids": [*spare, "photos/f.png", spare[0]]}).json()
+    assert answer == {"collection": "default", "restored": spare, "unknown": ["photos/f.png"]}
+    store(engine, tmp_path / "photos")
+    listed = client.get("/items", params={"limit": 100}).json()["items"]
+    assert {item["id"] for item in listed} == {*sizes}
+    again = client.post("/items/restore", json={"ids": spare}).json()
+    assert (again["restored"], again["unknown"]) == ([], spare)
