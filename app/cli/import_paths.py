@@ -73,11 +73,11 @@ class PathImport:
         with its `parent`, if that is given.
         """
         folders = [path.resolve() for path in paths if isinstance(path, Path) and path.is_dir()]
-        deleted = set[str]()  # places of photos that were left out
+        restoration: str | None = None  # before the import
 
         def is_due() -> bool:
             with suppress(OSError):  # while the database is away, nothing is
-                return not deleted <= self._list_deleted()
+                return self._read_restoration() != restoration
             return False
 
         with closing(FolderWatch(folders, self.settings.data, parent, is_due)) as watched:
@@ -85,20 +85,19 @@ class PathImport:
                 watched.start()
                 began = monotonic()
                 with log_failure():
-                    deleted = self._list_deleted()
+                    restoration = self._read_restoration()
                     again = replace(self, tally=Tally(), following=True)
                     tally = again.run([*map(look_again, paths)])
                     if tally.changed:
                         tally.print()
                 watched.wait(seconds, rest=RESTING * (monotonic() - began))
 
-    def _list_deleted(self) -> set[str]:
-        """List the places of photos left out of imports."""
+    def _read_restoration(self) -> str | None:
+        """Read the id of the last restoration of deleted photos."""
         if not self.engine.knows(self.collection):
-            return set()
+            return None
         home = self.engine.find(self.collection)
-        photos = deleted_photos.list_deleted(self.engine.catalog.reader, home)
-        return {photo.place for photo in photos}
+        return deleted_photos.read_restoration(self.engine.catalog.reader, home)
 
     def run(self, paths: Sequence[Place]) -> Tally:
         """Import paths, and announce the end to the collection's webhooks."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Set
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from uuid import uuid4
 
 from sqlalchemy import Connection, Engine
 
@@ -16,6 +17,7 @@ from index.database import setting_rows
 from index.items import Collection
 
 PREFIX = "deleted/"  # of their names among settings
+RESTORED = "restored/"  # of a row that tells those who follow folders of the last restoration
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,14 @@ def restore(writer: Engine, collection: Collection, ids: Set[str]) -> set[str]:
         photos = [photo for photo in _parse(rows) if photo.id in ids]
         for photo in photos:
             setting_rows.discard(connection, _name(collection.name, photo.place))
+        if photos:
+            setting_rows.put(connection, f"{RESTORED}{_digest(collection.name)}", uuid4().hex)
     return {photo.id for photo in photos}
+
+
+def read_restoration(reader: Engine, collection: Collection) -> str | None:
+    """Read the id of the last restoration; None without one."""
+    return setting_rows.read_by_driver(reader, f"{RESTORED}{_digest(collection.name)}")
 
 
 def rename(connection: Connection, name: str, new: str) -> None:
@@ -61,6 +70,7 @@ def rename(connection: Connection, name: str, new: str) -> None:
 def discard(connection: Connection, name: str) -> None:
     """Forget the deletions of a collection."""
     setting_rows.discard_all(connection, _prefix(name))
+    setting_rows.discard(connection, f"{RESTORED}{_digest(name)}")
 
 
 def transfer(source: Connection, target: Connection) -> None:

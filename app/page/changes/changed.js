@@ -43,7 +43,7 @@ export async function showChange(what, { undo = null, next = null } = {}) {
   await refresh();
   window.scrollTo(0, scroll);
   const line = showLine(what, { actions: undo ? [["Undo", () => undo().catch(say)]] : [] });
-  const focus = () => (undo ? line.querySelector("button").focus() : focusItem(next));
+  const focus = () => (undo && !next ? line.querySelector("button").focus() : focusItem(next));
   const dialog = document.querySelector("dialog[open]"); // gives the focus back when it closes
   if (dialog) dialog.addEventListener("close", focus, { once: true });
   else focus();

@@ -2,6 +2,7 @@
 
 import { countPhotos, listNames, make, visible } from "../elements/dom.js";
 import { collection, restore } from "../service/api.js";
+import { expectItems } from "../service/progress.js";
 
 const quoted = (text) => (/^[\w./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
@@ -27,4 +28,5 @@ export const undoing = (ids, changed) => async () => {
   const back = restored.length > 0 && `Coming back with the next import of their folder: ${countPhotos(restored.length)}.`;
   const gone = unknown.length > 0 && `Of no folder, so add again: ${listNames(unknown.map(visible))}.`;
   await changed([back, gone].filter(Boolean).join(" "));
+  if (restored.length > 0) expectItems();
 };

@@ -7,7 +7,9 @@ const SOON = 1500; // milliseconds, while something is on its way
 const LATER = 5000; // while there is nothing
 const SELDOM = 30_000;
 
-let timer = null;
+const EXPECTED = 40; // looks in a row for what is said to come
+
+let [timer, expected, lookNow] = [null, 0, async () => {}];
 
 /** Get the number of searchable items, and the known total. */
 async function state() {
@@ -26,21 +28,38 @@ function show(place, { ready, all, starting }) {
   return place.replaceChildren(bar, make("span", {}, text));
 }
 
+/** Look often for a while, as items are about to come. */
+export function expectItems() {
+  expected = EXPECTED;
+  lookNow();
+}
+
 /** Show progress in `place`; call `grew` when more items are searchable. */
 export async function watchProgress(place, grew) {
-  clearTimeout(timer);
-  let [before, starting] = [null, false];
-  const look = async () => {
+  let [before, starting, newest] = [null, false, 0];
+  const look = async (mine) => {
+    expected = Math.max(0, expected - 1);
     const now = document.hidden ? null : await state().catch(() => null);
+    if (mine !== newest || lookNow !== begin) return; // another one goes on
     if (now) {
       show(place, now);
       const changed = now.ready > before || now.starting !== starting;
-      if (before !== null && changed) grew(now);
+      if (before !== null && changed) {
+        expected = 0;
+        grew(now);
+      }
       ({ ready: before, starting } = now);
     }
-    const pause = now === null || now.all === 0 && !now.starting ? LATER : now.ready < now.all || now.starting ? SOON : SELDOM;
-    timer = setTimeout(look, pause);
+    const soon = expected > 0 || now !== null && (now.ready < now.all || now.starting);
+    const pause = soon ? SOON : now === null || now.all === 0 ? LATER : SELDOM;
+    timer = setTimeout(() => look(mine), pause);
   };
-  const mine = look();
-  await mine;
+  const begin = () => {
+    clearTimeout(timer);
+    before = null;
+    newest += 1;
+    return look(newest);
+  };
+  lookNow = begin;
+  await begin();
 }
