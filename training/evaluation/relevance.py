@@ -9,6 +9,7 @@ from statistics import mean
 import ir_measures
 import numpy as np
 from ir_measures.measures import Measure
+from ir_measures.providers import Provider
 from scipy import stats
 
 Values = Mapping[str, Mapping[str, float]]  # of items, by query
@@ -81,7 +82,18 @@ def parse_measure(name: str) -> Measure:
     for option in ("cutoff", "rel"):  # trec_eval aborts Python for less than 1
         if measure.params.get(option, 1) < 1:
             raise ValueError(f"the {option} of {name} is below 1: write one as {MEASURES[0]}")
+    if not any(each.supports(measure) for each in _list_providers()):
+        raise ValueError(
+            f"{name} cannot be computed here: it needs a program besides ir_measures; "
+            f"write another one, such as {', '.join(MEASURES)}"
+        )
     return measure
+
+
+def _list_providers() -> list[Provider]:
+    """List what computes measures in Python: gdeval is a script for Perl."""
+    providers: list[Provider] = ir_measures.DefaultPipeline.providers
+    return [each for each in providers if each.is_available() and each.NAME != "gdeval"]
 
 
 def measure_queries(

@@ -115,7 +115,7 @@ export async function showDuplicates(place, act, signal) {
     more.hidden = !cursor;
     more.onclick = oneAtATime(() => act.attempt(async (later) => add(await api.duplicates(cursor, later))));
   };
-  const title = `${number(first.photos)} photos are nearly the same: ${number(first.series)} series`;
+  const title = `${number(first.photos)} photos are the same, or nearly: ${number(first.series)} series`;
   const saved = `Without all but the largest of each, their folder would be ${sizeText(first.bytes)} smaller. Deleting here takes photos out of the index and never touches a file.`;
   place.replaceChildren(make("summary", {}, title), make("p", {}, saved), rows, more);
   add(first);

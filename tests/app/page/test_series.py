@@ -70,7 +70,7 @@ def test_the_list_of_series_deletes_all_but_one_after_a_question(photos: Any) ->
     photos.goto("/")
     listed = photos.locator("#duplicates")
     listed.locator("summary").click()
-    assert "3 photos are nearly the same: 1 series" in listed.inner_text()
+    assert "3 photos are the same, or nearly: 1 series" in listed.inner_text()
     assert "never touches a file" in listed.inner_text()
     names = listed.locator(".copies .title").all_inner_texts()
     notes = [text.split("\n") for text in listed.locator(".copies .note").all_inner_texts()]

@@ -56,6 +56,12 @@ def test_a_cutoff_or_a_grade_below_one_is_no_measure(name):
         parse_measure(name)
 
 
+@pytest.mark.parametrize("name", ["ERR@20", "alpha_nDCG@5"])
+def test_a_measure_of_another_program_is_refused(name):
+    with pytest.raises(ValueError, match="cannot be computed here: .* such as nDCG@10"):
+        parse_measure(name)
+
+
 @pytest.mark.parametrize("name", ["P@2.5", "R@-1", "RBP(p=0)", "NERR8@3"])
 def test_a_measure_of_unfit_options_is_refused(name):
     with pytest.raises(ValueError, match=r"no measure .*: write one as nDCG@10, P@5"):
