@@ -46,14 +46,23 @@ class IssuerKeys:
         self.issuer = issuer
         self._keys: Mapping[str | None, SigningKey] = {}
         self._read_at = self._tried_at = -LONGEST
+        self._failed = False  # the last time that they were to be read
         self._turn = Lock()
 
     def find(self, kid: str | None) -> SigningKey | None:
-        """Find a key, without an id the only one; Unavailable without any."""
+        """Find a key, without an id the only one.
+
+        Unavailable without any, and for an unknown id while the issuer cannot be reached.
+        """
         if monotonic() - self._read_at > LONGEST or not self._keys:
             raise Unavailable(f"the keys of {self.issuer} cannot be read now; try again later")
         if kid is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
+        if kid not in self._keys and self._failed:
+            raise Unavailable(
+                f"the keys of {self.issuer} cannot be read now, and may have {kid!r:.100} by now; "
+                "try again later"
+            )
         return self._keys.get(kid)
 
     def is_due(self, kid: str | None) -> bool:
@@ -75,10 +84,10 @@ class IssuerKeys:
         with self._turn:
             if not self.is_due(kid):  # another thread has just done it
                 return
-            self._tried_at = monotonic()
+            self._tried_at, self._failed = monotonic(), True
             try:
                 self._keys = read_keys(self.issuer)
-                self._read_at = monotonic()
+                self._read_at, self._failed = monotonic(), False
             except (ValueError, LookupError, TypeError, OSError) as failed:
                 log.error("the keys of %s cannot be read: %s", self.issuer, failed)
 

@@ -15,7 +15,9 @@ from app.imports.markup import has_markup
 from app.imports.number_cells import Guess, guess, guess_decimal
 from app.nearest import nearest, nearest_name
 
-PHOTOS = re.compile(r"(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*")
+PHOTOS = re.compile(
+    r"(additional)?(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*"
+)
 IDS = (
     *("id", "itemid", "productid", "articleid", "sku", "variantsku", "itemnumber", "articlenumber"),
     *("productcode", "code", "handle"),
@@ -25,11 +27,12 @@ KNOWN: Mapping[str, Sequence[str]] = {
     "title": ("title", "name", "producttitle", "productname", "productdisplayname", "itemname"),
     "description": ("description", "productdescription", "longdescription", "bodyhtml"),
     "brand": ("brand", "vendor", "manufacturer", "brandname"),
-    "price": ("price", "listprice", "unitprice", "variantprice", "saleprice"),
+    "price": ("price", "listprice", "unitprice", "variantprice", "regularprice", "saleprice"),
     "stock": ("stock", "inventory", "quantity", "qty", "stocklevel"),
-    "group": ("group", "parent", "itemgroupid", "groupid", "parentid", "parentsku"),
+    "group": ("group", "parent", "itemgroupid", "groupid", "parentid", "parentsku", "handle"),
 }
 TEXTS = {"title", "description", "brand", "group"}  # of these, never numbers
+SEPARATOR = "|"
 SENTENCES = ("sentences", "captions", "caption")
 
 
@@ -49,7 +52,7 @@ class Columns:
     commas: tuple[str, ...] = ()
     html: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
-    separator: str = "|"
+    separator: str = SEPARATOR
 
     def check(self, header: Sequence[str]) -> None:
         """Raise ValueError for an unknown column, with the nearest name."""
@@ -155,14 +158,14 @@ def _guess_roles(
     """Guess all roles but those of numbers."""
     plain = {_plain(column): column for column in reversed(header)}
     chosen = mapping.get("id") or _find_first(plain, IDS)
-    photos = tuple(c for c in header if PHOTOS.fullmatch(_plain(c)) or _holds_photos(rows, c))
+    photos = tuple(c for c in header if names_photos(c) or _holds_photos(rows, c))
     sentences = tuple(plain[name] for name in SENTENCES if name in plain)
     others = {chosen, *mapping.get("photos", photos), *mapping.get("sentences", sentences)}
     left = [column for column in header if column and column not in others]
     keys = {
         column: key
         for key, names in reversed(list(KNOWN.items()))
-        if (column := _find_first(plain, names)) in left
+        if (column := _find_first(plain, names)) in left and (column == key or key not in left)
     }
     return {
         "id": chosen,
@@ -171,6 +174,16 @@ def _guess_roles(
         "html": tuple(c for c in header if any(map(has_markup, _texts(rows, c)))),
         "metadata": {keys.get(column, column): column for column in left},
     }
+
+
+def names_photos(column: str) -> bool:
+    """Return whether a column's name is one of photos."""
+    return PHOTOS.fullmatch(_plain(column)) is not None
+
+
+def names_sentences(column: str) -> bool:
+    """Return whether a column's name is one of sentences."""
+    return _plain(column) in SENTENCES
 
 
 def _plain(column: str) -> str:

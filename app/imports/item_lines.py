@@ -64,8 +64,14 @@ def _read_line(
 
 def _parse_line(line: bytes) -> dict[str, Any]:
     row = read_values(line)
-    if not isinstance(row, dict) or not row.keys() <= FIELDS:
-        raise ValueError(f"a line is a JSON object with some of {', '.join(sorted(FIELDS))}")
+    keys = ", ".join(sorted(FIELDS))
+    if not isinstance(row, dict):
+        raise ValueError(f"a line is a JSON object with some of {keys}")
+    if unknown := next((key for key in row if key not in FIELDS), None):
+        raise ValueError(
+            f"{unknown!r:.100} is no key of an item, which has some of {keys}; with a mapping file "
+            "(--map) the lines are rows of a table"
+        )
     return row
 
 

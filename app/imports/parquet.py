@@ -98,7 +98,8 @@ def write(file: Path, output: IO[str]) -> None:
     notes = [f"the column {path!r:.100} holds bytes and is left out" for path in left_out]
     print(json.dumps([names, notes]), file=output)
     batches = table.iter_batches(batch_size=BLOCK, columns=read, use_threads=False)
-    for batch in map(drop_nanoseconds, batches):
+    for batch in batches:
+        batch = widen_floats(drop_nanoseconds(batch))
         for at in range(batch.num_rows):
             print(encode_row(batch.slice(at, 1)), file=output)
 
@@ -109,6 +110,17 @@ def drop_nanoseconds(batch: Any) -> Any:
 
     fields = [field.with_type(coarsen(field.type)) for field in batch.schema]
     return batch.cast(schema(fields), safe=False)
+
+
+def widen_floats(batch: Any) -> Any:
+    """Convert short floats by their decimals: 19.99 is not 19.989999771."""
+    import pyarrow as pa
+
+    for at, field in enumerate(batch.schema):
+        if pa.types.is_float16(field.type) or pa.types.is_float32(field.type):
+            texts = batch.column(at).cast(pa.string())
+            batch = batch.set_column(at, field.name, texts.cast(pa.float64()))
+    return batch
 
 
 def coarsen(kind: Any) -> Any:

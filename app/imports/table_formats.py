@@ -17,6 +17,7 @@ from app.validation import KeyTwice, read_values
 
 MOST_COLUMNS = 5_000
 DELIMITERS = ",;\t|"
+EXCEL = re.compile(rf'"?sep=([{DELIMITERS}])"?\s*', re.IGNORECASE)  # its first line, if any
 UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")  # its first bytes, read as UTF-8
 HALVES = re.compile("[\udc80-\udcff]")  # what stands for bytes that are no UTF-8
 Cells = Mapping[str, Any]
@@ -122,7 +123,11 @@ def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
         head = next(texts, "").removeprefix("\ufeff")
         _check_encoding(head)
         tabs = file.suffix.lower() == ".tsv"
-        delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)
+        if named := EXCEL.fullmatch(head):
+            head = next(texts, "")
+            delimiter = named[1]
+        else:
+            delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)
         _check_count(head.count(delimiter) + 1)
         reader = csv.reader(chain([head], texts), delimiter=delimiter, strict=True)
         names = [column.strip() for column in next(reader, [])]

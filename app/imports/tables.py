@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -11,10 +12,16 @@ from hashlib import blake2b
 from itertools import chain
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from app.engine.refusals import reason_of
-from app.imports.columns import Columns, map_columns
+from app.imports.columns import (
+    SEPARATOR,
+    Columns,
+    map_columns,
+    names_photos,
+    names_sentences,
+)
 from app.imports.item_lines import FIELDS
 from app.imports.markup import has_markup, plain_text
 from app.imports.number_cells import NumberColumn
@@ -23,6 +30,7 @@ from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable,
 from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id
 
+PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|avif|hei[cf]|tiff?|bmp)$", re.IGNORECASE)
 SAMPLED = 1_000  # rows by which columns of numbers are known
 SAMPLED_BYTES = 2**25  # of those rows
 
@@ -35,7 +43,8 @@ class Table:
     header: list[str]
     columns: Columns
     rows: Iterator[Row]
-    others: bool = True  # whether keys that only later rows have are metadata too
+    others: bool = True  # whether keys that only later rows have are read, too
+    guessed: bool = True  # whether these are photos and sentences by their names
     notes: tuple[str, ...] = ()  # on columns that are not read, or not as numbers
     end: str = ""  # why the rows behind the last one are not read
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
@@ -79,7 +88,10 @@ class Table:
             return ImportOutcome(place, "refused", reason_of(wrong), source)
 
     def _read_id(self, cells: Cells) -> str:
-        name = _strip(cells.get(self.columns.id))
+        cell = cells.get(self.columns.id)
+        # Tables with a missing number hold the others as floats: 1001.0.
+        whole = isinstance(cell, float) and cell.is_integer()
+        name = _strip(int(cell) if whole else cell)
         if not name:
             raise ValueError(f"the column {self.columns.id!r} is empty, which has the id")
         check_new_id(name)
@@ -92,18 +104,22 @@ class Table:
 
     def _make_source(self, name: str, place: str, cells: Cells) -> ItemSource:
         columns = self.columns
+        late = [key for key in cells if key not in self.header] if self.others else []
+        late_photos = [key for key in late if self.guessed and names_photos(key)]
+        late_texts = [key for key in late if self.guessed and names_sentences(key)]
+        late = [key for key in late if key not in {*late_photos, *late_texts}]
         named = chain.from_iterable(
-            self._list_photos(cells.get(column)) for column in columns.photos
+            self._list_photos(cells.get(column)) for column in (*columns.photos, *late_photos)
         )
         photos = tuple(dict.fromkeys(named))
-        late = [key for key in cells if key not in self.header] if self.others else []
         metadata = {
             key: value
             for key, column in (*columns.metadata.items(), *zip(late, late, strict=True))
             if (value := self._read_value(column, cells.get(column))) not in (None, "", [])
         }
         texts = chain.from_iterable(
-            _list_texts(self._read_value(column, cells.get(column))) for column in columns.sentences
+            _list_texts(self._read_value(column, cells.get(column)))
+            for column in (*columns.sentences, *late_texts)
         )
         sentences = tuple(dict.fromkeys(texts))
         if not sentences and isinstance(metadata.get("title"), str):
@@ -118,7 +134,7 @@ class Table:
     def _list_photos(self, cell: Any) -> Iterator[Path | str | bytes]:
         """Yield a cell's photos: files, addresses, or bytes."""
         if isinstance(cell, str) and not cell.lstrip().startswith("["):
-            names = (part.strip() for part in cell.split(self.columns.separator))
+            names = (part.strip() for part in self._split_photos(cell))
             yield from (self._locate_photo(name) for name in names if name)
         elif isinstance(cell, Mapping):
             packed, name = cell.get("bytes"), cell.get("path")
@@ -128,8 +144,18 @@ class Table:
         else:
             yield from map(self._locate_photo, _list_texts(cell))
 
+    def _split_photos(self, cell: str) -> list[str]:
+        """Split a cell of photos; without the separator at commas between several names."""
+        parts = cell.split(self.columns.separator)
+        if len(parts) > 1 or self.columns.separator != SEPARATOR:
+            return parts
+        names = [name.strip() for name in cell.split(",")]
+        alike = all(map(is_address, names)) or not any(map(is_address, names))
+        pictures = all(is_address(name) or PICTURE.search(name) for name in names)
+        return names if alike and pictures and not (self.file.parent / cell).exists() else parts
+
     def _locate_photo(self, named: str) -> Path | str:
-        return named if named.startswith(("http://", "https://")) else self.file.parent / named
+        return named if is_address(named) else self.file.parent / named
 
     def _read_value(self, column: str, cell: Any) -> Any:
         if isinstance(cell, str):
@@ -141,10 +167,16 @@ class Table:
         return None if isinstance(cell, float) and isnan(cell) else cell
 
 
+def is_address(named: str) -> bool:
+    """Return whether a photo is named by its address."""
+    return named.startswith(("http://", "https://"))
+
+
 def is_table(file: Path, *, mapped: bool) -> bool:
     """Return whether a file is a table.
 
-    Lines of JSON are a table if a mapping is given, or if they are not items.
+    Lines of JSON are a table if a mapping is given, or if the first ones are not items: these have
+    no other keys, or an object of metadata.
     """
     if file.suffix.lower() != ".jsonl" or mapped:
         return file.suffix.lower() in READERS and file.is_file()
@@ -152,12 +184,29 @@ def is_table(file: Path, *, mapped: bool) -> bool:
         return False
     try:
         with file.open("rb") as lines:
-            while (line := lines.readline(LONGEST_ROW)) and not line.strip():
-                pass
-        row = json.loads(line)
-    except (OSError, ValueError, RecursionError):
+            rows = [row for row in map(_parse, _read_first(lines)) if isinstance(row, dict)]
+    except OSError:
         return False
-    return isinstance(row, dict) and not row.keys() <= FIELDS
+    items = any(isinstance(row.get("metadata"), dict) for row in rows)
+    return not items and not all(row.keys() <= FIELDS for row in rows)
+
+
+def _read_first(lines: IO[bytes]) -> Iterator[bytes]:
+    """Yield the first lines, as far as they are not too many bytes."""
+    size = 0
+    for _ in range(SAMPLED):
+        size += len(line := lines.readline(LONGEST_ROW))
+        if not line or size > SAMPLED_BYTES:
+            return
+        yield line
+
+
+def _parse(line: bytes) -> Any:
+    """Return the value of a line of JSON; None for other lines, as one may be damaged."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 @contextmanager
@@ -176,8 +225,9 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
         header = table.header or list(dict.fromkeys(chain.from_iterable(cells)))
         columns, guessed = map_columns(header, cells, mapping, table.decimal)
         every, others = chain(first, table.rows), "metadata" not in mapping
+        by_name = mapping.keys().isdisjoint(("photos", "sentences"))
         notes = (*table.notes, *guessed)
-        yield Table(file, header, columns, every, others=others, notes=notes)
+        yield Table(file, header, columns, every, others=others, guessed=by_name, notes=notes)
 
 
 def _sample(table: OpenTable) -> Iterator[Row]:

@@ -55,6 +55,7 @@ router = APIRouter(tags=["items"])
 NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
 STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
 FAILED = "the service failed, so it may not be stored; send it again; the service's log says why"
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes each line on as it comes
 Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
@@ -104,7 +105,7 @@ async def import_items(
     work = Import(engine, lanes, decode, fetch, settings, collection, home, caller, check_caller)
     told = await lanes.writes.run(webhooks.listens, engine.catalog.reader, home)
     statuses = work.announce(state.deliverer, request) if told else work.statuses(request)
-    return Duplex(statuses, media_type=NDJSON)
+    return Duplex(statuses, media_type=NDJSON, headers=UNBUFFERED)
 
 
 class Import:

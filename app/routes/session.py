@@ -58,7 +58,8 @@ async def sign_in(
     """Begin a session of a browser; it ends when its key is removed."""
     key = entrance.keyring.find(body.key.strip())
     if key is None:
-        raise Unauthorized("this key is not known here; check that all of it was copied")
+        token = "" if entrance.tokens is None else "; a token opens the API, not the page"
+        raise Unauthorized(f"this key is not known here; check that all of it was copied{token}")
     sessions = Sessions.of(get_engine(request).catalog, entrance.keyring)
     if cookie is not None:  # a new sign-in ends the old session
         await lanes.writes.run(sessions.end, cookie)

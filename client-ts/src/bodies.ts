@@ -24,8 +24,8 @@ export function fieldsBody(fields: object, photos: readonly Image[]): Body {
 
 /** The path of a name, with encoded slashes; RangeError for what an address cannot carry. */
 export function pathOf(kind: string, name: string): string {
-  if (name === "." || name === "..") {
-    throw new RangeError(`"${name}" is a step in an address: only other names can be asked for`);
+  if (["", ".", ".."].includes(name)) {
+    throw new RangeError(`"${name}" has no address of its own: only other names can be asked for`);
   }
   return `/${kind}/${encodeURIComponent(name)}`;
 }

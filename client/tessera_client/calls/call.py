@@ -74,7 +74,12 @@ def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
 
 
 def path_of(kind: str, name: str, part: str = "") -> str:
-    """Return the path of a name or its part, with encoded slashes."""
+    """Return the path of a name or its part, with encoded slashes.
+
+    ValueError for a name without an address of its own.
+    """
+    if name in ("", ".", ".."):
+        raise ValueError(f"{name!r} has no address of its own: only other names can be asked for")
     return f"/{kind}/{quote(name, safe='')}" + (f"/{part}" if part else "")
 
 

@@ -58,7 +58,7 @@ def test_a_cutoff_or_a_grade_below_one_is_no_measure(name):
 
 @pytest.mark.parametrize("name", ["ERR@20", "alpha_nDCG@5"])
 def test_a_measure_of_another_program_is_refused(name):
-    with pytest.raises(ValueError, match="cannot be computed here: .* such as nDCG@10"):
+    with pytest.raises(ValueError, match=r"cannot be computed here: .* such as nDCG@10"):
         parse_measure(name)
 
 
