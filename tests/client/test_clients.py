@@ -324,6 +324,12 @@ def test_every_endpoint_has_a_method() -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_without_an_address_is_refused(local: Client, name: str) -> None:
+    with pytest.raises(ValueError, match="has no address of its own"):
+        local.get_item(name)
+
+
 def test_items_are_patched_and_deleted_and_names_move(remote: Client, png: Png) -> None:
     fill(remote.on("load"), png)
     remote.point_alias("shop", "load")

@@ -193,6 +193,8 @@ def test_keys_hold_while_the_issuer_is_away_and_not_for_ever(
     issuer.add("b")
     assert get(service, issuer.issue("a"))[0] == 401, "a key that was taken back"
     issuer.status = 500
+    status, detail = get(service, issuer.issue("a"))
+    assert (status, "may have 'a' by now" in detail) == (503, True), "a new key, for all one knows"
     monkeypatch.setattr(issuers, "LONGEST", 0.0)
     assert get(service, issuer.issue("b"))[0] == 503
 

@@ -135,7 +135,7 @@ def test_lines_bring_photos_sentences_and_metadata(
     assert len(refused) == 14
     assert "neither a picture nor a sentence" in refused["lines.jsonl#nothing"]
     assert "missing.png" in refused["lines.jsonl:5"]
-    assert "a JSON object with some of" in refused["lines.jsonl:6"]
+    assert "'colour' is no key of an item" in refused["lines.jsonl:6"]
     assert "id: a text" in refused["lines.jsonl:7"]
     assert "sentences: a list" in refused["lines.jsonl:8"]
     assert all("images: a list of texts" in refused[f"lines.jsonl:{row}"] for row in range(10, 15))

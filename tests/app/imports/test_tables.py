@@ -202,6 +202,70 @@ def test_items_as_they_are_stay_lines_of_items(tmp_path: Path) -> None:
     assert is_table(file, mapped=False)
 
 
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        (['{"id": "a", "title": "x', '{"id": "b", "title": "x"}'], True),
+        (['{"id": "a", "image": "a.png"}', '{"id": "b", "title": "x"}'], True),
+        (['{"id": "a", "stamp": "1", "metadata": {}}', '{"id": "b"}'], False),
+        (['{"id": "a", "title": "x"}', '{"id": "b", "metadata": {"k": 1}}'], False),
+        (["", "[1]", "nonsense"], False),
+    ],
+)
+def test_no_single_line_decides_what_a_file_is(
+    tmp_path: Path, lines: list[str], rows: bool
+) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join(lines))
+    assert is_table(file, mapped=False) is rows
+
+
+def test_columns_that_differ_by_case_are_both_kept(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("sku,Title,Price,price,Stock,stock\n1,red,10,11.9,5,7\n")
+    run(engine, file)
+    metadata = engine.catalog.get(engine.open("default"), "1").metadata
+    assert metadata == {"title": "red", "Price": 10, "price": 11.9, "Stock": 5, "stock": 7}
+
+
+def test_the_line_by_which_excel_names_its_separator_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("\ufeffsep=;\r\nsku;title\r\n1;red, blue\r\n", newline="")
+    with open_table(file, {}) as table:
+        (source,) = table.sources()
+    assert isinstance(source, ItemSource)
+    assert (source.id, source.metadata) == ("1", {"title": "red, blue"})
+
+
+def test_photos_are_parted_by_commas_between_names(tmp_path: Path) -> None:
+    for name in ("a.jpg", "b.png", "x.jpg,y.jpg", "one, two.jpg"):
+        (tmp_path / name).write_bytes(b"")
+    cells: dict[str, list[Path | str]] = {
+        "a.jpg, b.png": [tmp_path / "a.jpg", tmp_path / "b.png"],
+        "http://h/a?b,http://h/c,d.jpg": ["http://h/a?b,http://h/c,d.jpg"],
+        "http://h/a, https://h/b": ["http://h/a", "https://h/b"],
+        "http://h/w_1,h_2/a.jpg": ["http://h/w_1,h_2/a.jpg"],
+        "x.jpg,y.jpg": [tmp_path / "x.jpg,y.jpg"],
+        "one, two.jpg": [tmp_path / "one, two.jpg"],
+    }
+    file = tmp_path / "a.csv"
+    rows = [f'{number},"{cell}"' for number, cell in enumerate(cells)]
+    file.write_text("\n".join(["id,additional_image_link", *rows]))
+    with open_table(file, {}) as table:
+        sources = [source for source in table.sources() if isinstance(source, ItemSource)]
+    assert [list(source.photos) for source in sources] == list(cells.values())
+
+
+def test_numbers_of_parquet_are_as_they_were_written(tmp_path: Path) -> None:
+    prices = pyarrow.array([19.99, 0.1, None], pyarrow.float32())
+    columns = {"sku": [1001.0, 1002.5, 1e15], "title": ["a", "b", "c"], "price": prices}
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    with open_table(tmp_path / "a.parquet", {}) as table:
+        sources = [source for source in table.sources() if isinstance(source, ItemSource)]
+    assert [source.id for source in sources] == ["1001", "1002.5", "1000000000000000"]
+    assert [source.metadata.get("price") for source in sources] == [19.99, 0.1, None]
+
+
 def test_a_row_that_is_no_text_is_refused_alone(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"id,title\n1,bl\xffue\n2,red\n")
@@ -218,6 +282,19 @@ def test_a_key_that_only_a_late_row_has_is_metadata_too(
     run(engine, file)
     metadata = engine.catalog.get(engine.open("default"), "2").metadata
     assert metadata == {"title": "blue", "size": 3}
+
+
+def test_photos_and_sentences_of_a_late_row_are_such(
+    engine: Engine, tmp_path: Path, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.imports.tables.SAMPLED", 1)
+    (tmp_path / "red.png").write_bytes(png("red"))
+    file = tmp_path / "a.jsonl"
+    late = {"id": "2", "title": "b", "image": "red.png", "sentences": ["a red box"]}
+    file.write_text('{"id": "1", "title": "red"}\n' + json.dumps(late))
+    run(engine, file)
+    item = engine.catalog.get(engine.open("default"), "2")
+    assert (item.metadata, item.sentences, len(item.photos)) == ({"title": "b"}, ("a red box",), 1)
 
 
 def test_rows_stream(tmp_path: Path) -> None:
