@@ -88,7 +88,7 @@ class IssuerKeys:
             try:
                 self._keys = read_keys(self.issuer)
                 self._read_at, self._failed = monotonic(), False
-            except (ValueError, LookupError, TypeError, OSError) as failed:
+            except (ValueError, LookupError, TypeError, OSError, RecursionError) as failed:
                 log.error("the keys of %s cannot be read: %s", self.issuer, failed)
 
 

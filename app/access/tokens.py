@@ -9,7 +9,10 @@ import jwt
 from jwt.exceptions import (
     ExpiredSignatureError,
     ImmatureSignatureError,
+    InvalidAlgorithmError,
     InvalidAudienceError,
+    InvalidKeyError,
+    InvalidSignatureError,
     MissingRequiredClaimError,
     PyJWTError,
 )
@@ -95,7 +98,9 @@ def describe_mistake(wrong: Exception, issuer: str) -> str:
         return "this token is for another service: its audience is not TESSERA_OIDC_AUDIENCE"
     if isinstance(wrong, MissingRequiredClaimError):
         return f"this token has no claim {wrong.claim}"
-    return f"this token is not signed by a key of {issuer}: {wrong}"
+    if isinstance(wrong, InvalidSignatureError | InvalidAlgorithmError | InvalidKeyError):
+        return f"this token is not signed by a key of {issuer}: {wrong}"
+    return f"this token cannot be used: {wrong}"
 
 
 def read_claim(claims: Mapping[str, Any], name: str) -> Any:

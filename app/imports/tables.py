@@ -90,8 +90,9 @@ class Table:
     def _read_id(self, cells: Cells) -> str:
         cell = cells.get(self.columns.id)
         # Tables with a missing number hold the others as floats: 1001.0.
-        whole = isinstance(cell, float) and cell.is_integer()
-        name = _strip(int(cell) if whole else cell)
+        if isinstance(cell, float) and cell.is_integer():
+            cell = int(cell)
+        name = _strip(cell)
         if not name:
             raise ValueError(f"the column {self.columns.id!r} is empty, which has the id")
         check_new_id(name)
@@ -145,7 +146,7 @@ class Table:
             yield from map(self._locate_photo, _list_texts(cell))
 
     def _split_photos(self, cell: str) -> list[str]:
-        """Split a cell of photos; without the separator at commas between several names."""
+        """Split a cell of photos, perhaps at commas between names."""
         parts = cell.split(self.columns.separator)
         if len(parts) > 1 or self.columns.separator != SEPARATOR:
             return parts
@@ -192,7 +193,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 
 def _read_first(lines: IO[bytes]) -> Iterator[bytes]:
-    """Yield the first lines, as far as they are not too many bytes."""
+    """Yield the first lines, within a number of bytes."""
     size = 0
     for _ in range(SAMPLED):
         size += len(line := lines.readline(LONGEST_ROW))
@@ -202,7 +203,7 @@ def _read_first(lines: IO[bytes]) -> Iterator[bytes]:
 
 
 def _parse(line: bytes) -> Any:
-    """Return the value of a line of JSON; None for other lines, as one may be damaged."""
+    """Parse a line of JSON; None for another one."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

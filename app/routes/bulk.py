@@ -6,9 +6,10 @@ import asyncio
 import logging
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from functools import partial
-from typing import Annotated
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
@@ -56,6 +57,10 @@ NDJSON, JSONL = "application/x-ndjson", "application/jsonl"
 STATUSES: Responses = {200: {"content": {NDJSON: {"schema": reference(ImportStatus)}}}}
 FAILED = "the service failed, so it may not be stored; send it again; the service's log says why"
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes each line on as it comes
+HELD = 2**16  # bytes of status lines in memory
+BY_PROXY = (  # headers of requests that a proxy passes on
+    *("x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip", "forwarded", "via"),
+)
 Outcome = Entry | str  # what is to be stored, or why it is refused
 
 
@@ -65,6 +70,29 @@ class Duplex(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Send the response; unlike its parent, it does not call `receive`."""
         await self.stream_response(send)
+
+
+class Late(Duplex):
+    """A response sent once its first part is known."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Wait for the first part, and send the response."""
+        parts = aiter(self.body_iterator)
+        first = await anext(parts, b"")
+
+        async def list_parts() -> AsyncGenerator[Any, None]:
+            yield first
+            async for part in parts:
+                yield part
+
+        self.body_iterator = list_parts()
+        await super().__call__(scope, receive, send)
+
+
+def is_forwarded(request: Request) -> bool:
+    """Return whether a request seems to come by a proxy."""
+    headers = request.headers
+    return request.scope["http_version"] == "1.0" or any(name in headers for name in BY_PROXY)
 
 
 async def take_import_place(lanes: LanesDep, caller: CallerDep) -> AsyncGenerator[None, None]:
@@ -93,7 +121,8 @@ async def import_items(
 ) -> Duplex:
     """Store items, one JSON object a line; answer each line once it is on disk.
 
-    Read the answers while you send, or send at most some 10,000 lines at a time. Once the name no
+    Read the answers while you send, or send at most some 10,000 lines at a time. Behind a proxy
+    they come after the last line; lines are stored as they come all the same. Once the name no
     longer stands for the collection that it stood for, or the key is taken back, the lines that
     follow are refused.
     """
@@ -105,6 +134,8 @@ async def import_items(
     work = Import(engine, lanes, decode, fetch, settings, collection, home, caller, check_caller)
     told = await lanes.writes.run(webhooks.listens, engine.catalog.reader, home)
     statuses = work.announce(state.deliverer, request) if told else work.statuses(request)
+    if is_forwarded(request):
+        return Late(work.hold(statuses), media_type=NDJSON, headers=UNBUFFERED)
     return Duplex(statuses, media_type=NDJSON, headers=UNBUFFERED)
 
 
@@ -179,6 +210,22 @@ class Import:
         finally:
             reading.cancel()
             self.backlog.close()
+
+    async def hold(self, statuses: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+        """Yield status lines once the body has ended.
+
+        nginx sends no more of a body after the beginning of an answer.
+        """
+        with SpooledTemporaryFile(HELD) as held:
+            async for status in statuses:
+                held.write(status)
+                if not self.backlog.ended:
+                    continue
+                held.seek(0)
+                while part := held.read(HELD):
+                    yield part
+                held.seek(0)
+                held.truncate()
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; return a status for each."""

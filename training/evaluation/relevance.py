@@ -91,7 +91,7 @@ def parse_measure(name: str) -> Measure:
 
 
 def _list_providers() -> list[Provider]:
-    """List what computes measures in Python: gdeval is a script for Perl."""
+    """List the providers of measures but gdeval, a script for Perl."""
     providers: list[Provider] = ir_measures.DefaultPipeline.providers
     return [each for each in providers if each.is_available() and each.NAME != "gdeval"]
 

@@ -22,6 +22,7 @@ from app.main import create_app
 from app.roles import Role
 from app.settings import Settings
 from app.telemetry.metrics import OWN
+from tests.processes.waiting import eventually
 
 LINES = b"POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
 SEARCH = b"POST /search/image HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -247,6 +248,31 @@ def test_bodies_that_are_still_coming_keep_no_one_from_computing(impatient, png)
             photo = {"image": ("a.png", png("red"))}
             assert client.post("/search/image", files=photo).status_code == 200
             assert client.post("/search/image", json={"text": "red"}).status_code == 200
+
+
+@pytest.mark.parametrize("impatient", [{"idle_seconds": 60}], indirect=True)
+def test_answers_behind_a_proxy_begin_after_the_last_line(impatient, engine: Engine) -> None:
+    lines = [b'{"id": "%d", "sentences": ["red"]}\n' % number for number in range(2)]
+    sent = b"Content-Length: %d\r\n\r\n%b" % (len(b"".join(lines)), lines[0])
+    with connect(impatient) as direct, connect(impatient) as forwarded:
+        direct.sendall(LINES + sent)
+        answer = direct.recv(65536)
+        while b'"line":1' not in answer:
+            answer += direct.recv(65536)
+        engine.catalog.delete(engine.open("default"), "0")
+        forwarded.sendall(LINES + b"X-Forwarded-For: 10.0.0.7\r\n" + sent)
+        eventually(lambda: engine.catalog.count(engine.open("default")) == 1, 60)
+        forwarded.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            forwarded.recv(1)
+        forwarded.settimeout(60)
+        forwarded.sendall(lines[1])
+        answer = b""
+        while b'"line":2' not in answer:
+            answer += (part := forwarded.recv(65536))
+            assert part
+        assert answer.count(b'"status":"stored"') == 2
+        assert b"x-accel-buffering: no" in answer.lower()
 
 
 @pytest.mark.parametrize("impatient", [{"idle_seconds": 60, "imports": 8}], indirect=True)
