@@ -76,7 +76,7 @@ class PathImport:
         restoration: str | None = None  # before the import
 
         def is_due() -> bool:
-            with suppress(OSError):  # while the database is away, nothing is
+            with suppress(OSError, LookupError):  # while the database is away, nothing is
                 return self._read_restoration() != restoration
             return False
 

@@ -67,7 +67,8 @@ def _parse_line(line: bytes) -> dict[str, Any]:
     keys = ", ".join(sorted(FIELDS))
     if not isinstance(row, dict):
         raise ValueError(f"a line is a JSON object with some of {keys}")
-    if unknown := next((key for key in row if key not in FIELDS), None):
+    unknown = next((key for key in row if key not in FIELDS), None)
+    if unknown is not None:
         raise ValueError(
             f"{unknown!r:.100} is no key of an item, which has some of {keys}; with a mapping file "
             "(--map) the lines are rows of a table"

@@ -6,10 +6,10 @@ import asyncio
 import logging
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Sequence
 from functools import partial
 from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
@@ -218,14 +218,14 @@ class Import:
         """
         with SpooledTemporaryFile(HELD) as held:
             async for status in statuses:
-                held.write(status)
-                if not self.backlog.ended:
-                    continue
-                held.seek(0)
-                while part := held.read(HELD):
-                    yield part
-                held.seek(0)
-                held.truncate()
+                if self.backlog.ended:
+                    for part in _take(held):
+                        yield part
+                    yield status
+                else:
+                    held.write(status)
+            for part in _take(held):  # all of it, where the end came after the last status
+                yield part
 
     async def store(self, lines: Sequence[Line]) -> list[ImportStatus]:
         """Embed and store lines together; return a status for each."""
@@ -340,6 +340,15 @@ class Import:
             return add_photos(draft, photos, self.decode, reading)
         except Exception as wrong:  # noqa: BLE001 - one line must not end the import
             return reason_of(wrong)
+
+
+def _take(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the content of a file, and empty it."""
+    file.seek(0)
+    while part := file.read(HELD):
+        yield part
+    file.seek(0)
+    file.truncate()
 
 
 def _id_in(data: bytes) -> str | None:

@@ -260,13 +260,18 @@ def test_answers_behind_a_proxy_begin_after_the_last_line(impatient, engine: Eng
         while b'"line":1' not in answer:
             answer += direct.recv(65536)
         engine.catalog.delete(engine.open("default"), "0")
-        forwarded.sendall(LINES + b"X-Forwarded-For: 10.0.0.7\r\n" + sent)
+        chunk = b"%x\r\n%b\r\n" % (len(lines[0]), lines[0])
+        coming = b"X-Forwarded-For: 10.0.0.7\r\nTransfer-Encoding: chunked\r\n\r\n"
+        forwarded.sendall(LINES + coming + chunk)
         eventually(lambda: engine.catalog.count(engine.open("default")) == 1, 60)
         forwarded.settimeout(0.5)
         with pytest.raises(TimeoutError):
             forwarded.recv(1)
         forwarded.settimeout(60)
-        forwarded.sendall(lines[1])
+        forwarded.sendall(b"%x\r\n%b\r\n" % (len(lines[1]), lines[1]))
+        eventually(lambda: engine.catalog.count(engine.open("default")) == 2, 60)
+        time.sleep(0.5)  # so the end comes after the last status
+        forwarded.sendall(b"0\r\n\r\n")
         answer = b""
         while b'"line":2' not in answer:
             answer += (part := forwarded.recv(65536))
