@@ -71,8 +71,8 @@ class Keyring:
         return match
 
     def find_mark(self, mark: str) -> ApiKey | None:
-        """The key with a mark."""
-        return next((key for key in self._list_keys() if key.mark == mark), None)
+        """The key with a mark: of several the last, as `find` does."""
+        return next((key for key in reversed(self._list_keys()) if key.mark == mark), None)
 
     def _list_keys(self) -> tuple[ApiKey, ...]:
         self._refresh()

@@ -77,7 +77,8 @@ class PathImport:
 
         def is_due() -> bool:
             with suppress(OSError, LookupError):  # while the database is away, nothing is
-                return self._read_restoration() != restoration
+                now = self._read_restoration()
+                return now is not None and now != restoration
             return False
 
         with closing(FolderWatch(folders, self.settings.data, parent, is_due)) as watched:

@@ -125,6 +125,7 @@ def _read_delimited(file: Path, binary: IO[bytes], _: ExitStack) -> OpenTable:
         tabs = file.suffix.lower() == ".tsv"
         if named := EXCEL.fullmatch(head):
             head = next(texts, "")
+            _check_encoding(head)
             delimiter = named[1]
         else:
             delimiter = "\t" if tabs else max(DELIMITERS, key=head.count)

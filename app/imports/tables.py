@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
@@ -150,10 +151,14 @@ class Table:
         parts = cell.split(self.columns.separator)
         if len(parts) > 1 or self.columns.separator != SEPARATOR:
             return parts
-        names = [name.strip() for name in cell.split(",")]
+        names = [name for part in cell.split(",") if (name := part.strip())]
         alike = all(map(is_address, names)) or not any(map(is_address, names))
         pictures = all(is_address(name) or PICTURE.search(name) for name in names)
-        return names if alike and pictures and not (self.file.parent / cell).exists() else parts
+        if len(names) < 2 or not alike or not pictures:
+            return parts
+        # One of Path raises where all names together are too long for one.
+        whole = os.path.exists(self.file.parent / cell.strip())  # noqa: PTH110
+        return parts if whole else names
 
     def _locate_photo(self, named: str) -> Path | str:
         return named if is_address(named) else self.file.parent / named

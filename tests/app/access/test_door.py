@@ -412,6 +412,8 @@ def test_sessions_are_signed_and_grow_old(monkeypatch: pytest.MonkeyPatch, engin
     assert Sessions(b"t" * 32, keyring, ended).read(text) is None, "after the secret was changed"
     for damaged in (text[:-2], text.partition(".")[2], key.mark, f"{key.mark}.", "", ".", "é.é"):
         assert sessions.read(damaged) is None, damaged
+    twins = Keyring(None, [key.model_copy(update={"name": "first"}), key])
+    assert Sessions(b"s" * 32, twins, ended).read(text) == key, "the one that `find` finds"
     renamed = Keyring(None, [key.model_copy(update={"name": "anne"})])
     assert Sessions(b"s" * 32, renamed, ended).read(text) is None
     now = time.time()

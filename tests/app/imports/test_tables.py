@@ -242,6 +242,7 @@ def test_photos_are_parted_by_commas_between_names(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"")
     cells: dict[str, list[Path | str]] = {
         "a.jpg, b.png": [tmp_path / "a.jpg", tmp_path / "b.png"],
+        ",".join(["a.jpg", *["b.png"] * 60]) + ",": [tmp_path / "a.jpg", tmp_path / "b.png"],
         "http://h/a?b,http://h/c,d.jpg": ["http://h/a?b,http://h/c,d.jpg"],
         "http://h/a, https://h/b": ["http://h/a", "https://h/b"],
         "http://h/w_1,h_2/a.jpg": ["http://h/w_1,h_2/a.jpg"],
