@@ -46,7 +46,6 @@ class IssuerKeys:
         self.issuer = issuer
         self._keys: Mapping[str | None, SigningKey] = {}
         self._read_at = self._tried_at = -LONGEST
-        self._failed = False  # the last time that they were to be read
         self._turn = Lock()
 
     def find(self, kid: str | None) -> SigningKey | None:
@@ -58,7 +57,7 @@ class IssuerKeys:
             raise Unavailable(f"the keys of {self.issuer} cannot be read now; try again later")
         if kid is None and len(self._keys) == 1:
             return next(iter(self._keys.values()))
-        if kid not in self._keys and self._failed:
+        if kid not in self._keys and self._tried_at > self._read_at:  # it has failed since
             raise Unavailable(
                 f"the keys of {self.issuer} cannot be read now, and may have {kid!r:.100} by now; "
                 "try again later"
@@ -84,10 +83,10 @@ class IssuerKeys:
         with self._turn:
             if not self.is_due(kid):  # another thread has just done it
                 return
-            self._tried_at, self._failed = monotonic(), True
+            self._tried_at = monotonic()
             try:
                 self._keys = read_keys(self.issuer)
-                self._read_at, self._failed = monotonic(), False
+                self._read_at = monotonic()
             except (ValueError, LookupError, TypeError, OSError, RecursionError) as failed:
                 log.error("the keys of %s cannot be read: %s", self.issuer, failed)
 

@@ -31,12 +31,12 @@ def list_deleted(
 
         home = catalog.names.find(collection)
         photos = deleted_photos.list_deleted(catalog.reader, home)
-        known, named = {photo.id for photo in photos}, set(restore or ())
-        if unknown := sorted(named - known):
+        ids, named = {photo.id for photo in photos}, set(restore or ())
+        if unknown := sorted(named - ids):
             raise LookupError(
                 f"no deleted photo {unknown[0]!r}: `tessera index deleted` lists them"
             )
-        restored = deleted_photos.restore(catalog.writer, home, known if restore_all else named)
+        restored = deleted_photos.restore(catalog.writer, home, ids if restore_all else named)
     if restore or restore_all:
         typer.echo(f"{len(restored):,} come with the next import", err=True)
         return

@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 import httpcore2
 from httpcore2 import Response
 
+from app.imports.sources import is_address
 from app.network.addresses import Address, AddressRefused, is_public, normalise, resolve
 from app.network.connections import open_pool, read_body, read_header
 from app.settings import Settings
@@ -117,7 +118,7 @@ def get_photos(
 
 
 def _read(photo: str, fetch: Fetch, deadline: float) -> bytes:
-    if photo.startswith(("http://", "https://")):
+    if is_address(photo):
         if monotonic() > deadline:
             raise NotFetched(
                 f"the photos before {photo!r:.100} took more than {TOGETHER:.0f} seconds; store "

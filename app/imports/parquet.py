@@ -113,11 +113,11 @@ def drop_nanoseconds(batch: Any) -> Any:
 
 
 def widen_floats(batch: Any) -> Any:
-    """Convert short floats by their decimals: 19.99 is not 19.989999771."""
+    """Convert columns of short floats by their decimals, as 19.99."""
     import pyarrow as pa
 
     for at, field in enumerate(batch.schema):
-        if pa.types.is_float16(field.type) or pa.types.is_float32(field.type):
+        if pa.types.is_float32(field.type):
             texts = batch.column(at).cast(pa.string())
             batch = batch.set_column(at, field.name, texts.cast(pa.float64()))
     return batch

@@ -72,6 +72,11 @@ class ImportOutcome:
     former: str = ""
 
 
+def is_address(named: str) -> bool:
+    """Return whether a photo is named by its address."""
+    return named.startswith(("http://", "https://"))
+
+
 def readable(path: os.PathLike[str] | str) -> str:
     r"""Write a path as Unicode, with escapes such as \xff.
 

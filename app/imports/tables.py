@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,15 +22,22 @@ from app.imports.columns import (
     names_photos,
     names_sentences,
 )
+from app.imports.folder import PHOTO_ENDINGS
 from app.imports.item_lines import FIELDS
 from app.imports.markup import has_markup, plain_text
 from app.imports.number_cells import NumberColumn
 from app.imports.parquet import LONGEST_ROW
-from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable, stamp_row
+from app.imports.sources import (
+    ImportOutcome,
+    ItemSource,
+    is_address,
+    make_stamp,
+    readable,
+    stamp_row,
+)
 from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
 from index.items import check_new_id
 
-PICTURE = re.compile(r"\.(jpe?g|png|webp|gif|avif|hei[cf]|tiff?|bmp)$", re.IGNORECASE)
 SAMPLED = 1_000  # rows by which columns of numbers are known
 SAMPLED_BYTES = 2**25  # of those rows
 
@@ -152,9 +158,11 @@ class Table:
         if len(parts) > 1 or self.columns.separator != SEPARATOR:
             return parts
         names = [name for part in cell.split(",") if (name := part.strip())]
-        alike = all(map(is_address, names)) or not any(map(is_address, names))
-        pictures = all(is_address(name) or PICTURE.search(name) for name in names)
-        if len(names) < 2 or not alike or not pictures:
+        if len(names) < 2:
+            return parts
+        if any(map(is_address, names)):
+            return names if all(map(is_address, names)) else parts
+        if not all(Path(name).suffix.lower() in PHOTO_ENDINGS for name in names):
             return parts
         # One of Path raises where all names together are too long for one.
         whole = os.path.exists(self.file.parent / cell.strip())  # noqa: PTH110
@@ -173,16 +181,11 @@ class Table:
         return None if isinstance(cell, float) and isnan(cell) else cell
 
 
-def is_address(named: str) -> bool:
-    """Return whether a photo is named by its address."""
-    return named.startswith(("http://", "https://"))
-
-
 def is_table(file: Path, *, mapped: bool) -> bool:
     """Return whether a file is a table.
 
     Lines of JSON are a table if a mapping is given, or if the first ones are not items: these have
-    no other keys, or an object of metadata.
+    no other keys, or an object of metadata and few.
     """
     if file.suffix.lower() != ".jsonl" or mapped:
         return file.suffix.lower() in READERS and file.is_file()
@@ -193,8 +196,13 @@ def is_table(file: Path, *, mapped: bool) -> bool:
             rows = [row for row in map(_parse, _read_first(lines)) if isinstance(row, dict)]
     except OSError:
         return False
-    items = any(isinstance(row.get("metadata"), dict) for row in rows)
-    return not items and not all(row.keys() <= FIELDS for row in rows)
+    return not any(map(_has_metadata, rows)) and not all(row.keys() <= FIELDS for row in rows)
+
+
+def _has_metadata(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is an item, perhaps with a few other keys."""
+    few = len(row.keys() - FIELDS) < len(row.keys() & FIELDS)
+    return isinstance(row.get("metadata"), dict) and few
 
 
 def _read_first(lines: IO[bytes]) -> Iterator[bytes]:

@@ -218,12 +218,10 @@ class Import:
         """
         with SpooledTemporaryFile(HELD) as held:
             async for status in statuses:
+                held.write(status)
                 if self.backlog.ended:
                     for part in _take(held):
                         yield part
-                    yield status
-                else:
-                    held.write(status)
             for part in _take(held):  # all of it, where the end came after the last status
                 yield part
 

@@ -15,13 +15,15 @@ const at = (id) => document.getElementById(id);
 
 const wordsOf = (ids) => [...new Set(ids.flatMap((id) => listed(shown.hits.get(id)?.metadata.keywords)))];
 
-const undoOf = (items) => (items.some(isOfFolder) ? undoing(items.map(({ id }) => id), showChange) : null);
+// Photos of this day in earlier years are not among the hits: they may be of a folder.
+const undoOf = (ids, items = ids.map((id) => shown.hits.get(id))) =>
+  (items.every((item) => item && !isOfFolder(item)) ? null : undoing(ids, showChange));
 
 /** What can be done with selected photos. */
 export const SELECTED = [
   ["Add tag", (ids) => openTagging("add", ids, wordsOf([...shown.hits.keys()]), showChange)],
   ["Remove tag", (ids) => openTagging("remove", ids, wordsOf(ids), showChange)],
-  ["Delete", (ids) => openDeletion(ids, showChange, undoOf(ids.map((id) => shown.hits.get(id)).filter(Boolean))), true],
+  ["Delete", (ids) => openDeletion(ids, showChange, undoOf(ids)), true],
 ];
 
 /** Open the form that adds items, with `files` if there are some already. */
@@ -34,7 +36,7 @@ export async function remove(item, close) {
   await leave();
   close();
   const back = shown.context.holdings.shop ? "" : wayBack(item);
-  await showChange(make("span", {}, `Deleted: ${titleOf(item)}. `, back), { next, undo: undoOf([item]) });
+  await showChange(make("span", {}, `Deleted: ${titleOf(item)}. `, back), { next, undo: undoOf([item.id], [item]) });
 }
 
 /** Show the changed answer where it was, and what was done, a text or an element; `undo` takes it back. */

@@ -26,7 +26,7 @@ export const wayBackOfAll = () => make("span", {}, "Later, whoever runs Tessera 
 export const undoing = (ids, changed) => async () => {
   const { restored, unknown } = await restore(ids);
   const back = restored.length > 0 && `Coming back with the next import of their folder: ${countPhotos(restored.length)}.`;
-  const gone = unknown.length > 0 && `Of no folder, so add again: ${listNames(unknown.map(visible))}.`;
+  const gone = unknown.length > 0 && `Of no folder, or back already: ${listNames(unknown.map(visible))}.`;
   await changed([back, gone].filter(Boolean).join(" "));
   if (restored.length > 0) expectItems();
 };

@@ -209,6 +209,7 @@ def test_items_as_they_are_stay_lines_of_items(tmp_path: Path) -> None:
         (['{"id": "a", "image": "a.png"}', '{"id": "b", "title": "x"}'], True),
         (['{"id": "a", "stamp": "1", "metadata": {}}', '{"id": "b"}'], False),
         (['{"id": "a", "title": "x"}', '{"id": "b", "metadata": {"k": 1}}'], False),
+        (['{"sku": "a", "name": "x", "metadata": {"k": 1}}'], True),
         (["", "[1]", "nonsense"], False),
     ],
 )
@@ -235,6 +236,9 @@ def test_the_line_by_which_excel_names_its_separator_is_read(tmp_path: Path) -> 
         (source,) = table.sources()
     assert isinstance(source, ItemSource)
     assert (source.id, source.metadata) == ("1", {"title": "red, blue"})
+    file.write_bytes("sep=;\nid;Größe\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="not UTF-8"), open_table(file, {}):
+        pass
 
 
 def test_photos_are_parted_by_commas_between_names(tmp_path: Path) -> None:

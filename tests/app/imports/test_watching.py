@@ -123,7 +123,7 @@ def test_a_folder_is_imported_after_every_change(
         while engine.catalog.get(home, "photos/a.png").source != str(photos / "c.png"):
             sleep(0.02)
         engine.catalog.delete(home, "photos/a.png", remember=True)
-        assert deleted_photos.restore(engine.catalog.writer, home, ["photos/a.png", "x"]) == {
+        assert deleted_photos.restore(engine.catalog.writer, home, {"photos/a.png", "x"}) == {
             "photos/a.png"
         }
         _wait_for(engine, ["photos/c.png"])

@@ -153,7 +153,7 @@ def test_the_focus_goes_to_what_can_be_done_next(timeline: Any) -> None:
     timeline.locator("#bulk").wait_for(state="hidden")
     wait_for_focus("Undo")
     timeline.keyboard.press("Enter")
-    timeline.wait_for_selector(".remark:has-text('Of no folder, so add again: p02.')")
+    timeline.wait_for_selector(".remark:has-text('Of no folder, or back already: p02.')")
     wait_for_focus("Select")
 
 
