@@ -200,7 +200,7 @@ def is_table(file: Path, *, mapped: bool) -> bool:
 
 
 def _has_metadata(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is an item, perhaps with a few other keys."""
+    """Return whether a row is an item, perhaps with other keys."""
     few = len(row.keys() - FIELDS) < len(row.keys() & FIELDS)
     return isinstance(row.get("metadata"), dict) and few
 
