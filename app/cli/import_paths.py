@@ -17,7 +17,7 @@ from pathspec import GitIgnoreSpec
 
 from app.cli.imports import Tally, import_with_progress, print_change, print_fault
 from app.engine.engine import Engine
-from app.imports import folder, tables
+from app.imports import folder
 from app.imports.departed import Departures, NothingDeleted, can_be_synced
 from app.imports.folders.object_walk import find_objects
 from app.imports.folders.objects import ObjectFolder
@@ -26,6 +26,7 @@ from app.imports.folders.series import ALIKE, group_photos
 from app.imports.folders.watching import FolderWatch
 from app.imports.photo_files import FileReading
 from app.imports.sources import ImportOutcome, ItemSource, readable
+from app.imports.tables import table as tables
 from app.settings import Settings
 from app.unprintable import escape_unprintable
 from app.webhooks.announcing import ImportAnnouncement, announce
@@ -50,6 +51,7 @@ class ImportOptions:
     sync: bool | None = None
     most_deleted: float | None = None
     listed: bool = False  # whether each change is printed
+    overwrite: bool = False  # whether rows and lines replace other items of their ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,7 @@ class PathImport:
             self.tally,
             self._hear,
             lambda: sum(1 for path in paths for _ in find(path, exclude, reading)),
+            overwrite=self.options.overwrite,
         )
         for each in departures.values():
             self._settle(each)
@@ -208,9 +211,16 @@ class PathImport:
                         lines.write(json.dumps(record, ensure_ascii=True) + "\n")
 
             sources = departures.watch(table.sources())
-            into = self.engine, self.collection
-            count = partial(self._count_rows, file)
-            import_with_progress(*into, sources, self.settings, self.tally, hear, count)
+            import_with_progress(
+                self.engine,
+                self.collection,
+                sources,
+                self.settings,
+                self.tally,
+                hear,
+                partial(self._count_rows, file),
+                overwrite=self.options.overwrite,
+            )
             _print_notes(table.describe_values())
         if refused_rows := self.tally.counts["refused"] - before:
             typer.echo(f"{refused_rows:,} rows are refused, and why: {readable(refused)}", err=True)

@@ -110,6 +110,8 @@ def open_import(
     sources: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
     count: Callable[[], int] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Iterator[Iterable[ImportOutcome]]:
     """Import sources, on a cluster if the settings name one; yield outcomes.
 
@@ -121,7 +123,7 @@ def open_import(
             from app.imports import cluster as cluster_import  # needs Ray
 
             outcomes: Iterable[ImportOutcome] = cluster_import.import_sources(
-                engine, collection, sources, settings
+                engine, collection, sources, settings, overwrite=overwrite
             )
         else:
             outcomes = storing.import_sources(
@@ -132,6 +134,7 @@ def open_import(
                 most_bytes=settings.upload_bytes,
                 decode=decode,
                 fetch=choose_fetch(settings),
+                overwrite=overwrite,
             )
         if count is None:
             yield outcomes
@@ -149,10 +152,12 @@ def import_with_progress(
     tally: Tally,
     hear: Callable[[ImportOutcome], None] = print_fault,
     count: Callable[[], int] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Import, show the progress, and let every outcome be heard; see `open_import`."""
     before, began = tally.counts["stored"], monotonic()
-    with open_import(engine, collection, sources, settings, count) as outcomes:
+    with open_import(engine, collection, sources, settings, count, overwrite=overwrite) as outcomes:
         try:
             for outcome in follow(outcomes, None, "Indexing", Console(stderr=True)):
                 hear(outcome)

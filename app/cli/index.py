@@ -108,6 +108,13 @@ def add(
     yes: Annotated[
         bool, typer.Option("--yes", help="Delete as many as are gone: --most-deleted 1.")
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Rows and lines replace items of the same id from other files or over HTTP.",
+        ),
+    ] = False,
     exclude: Annotated[
         list[str] | None,
         typer.Option(help="Files and folders to leave out, in the patterns of .gitignore."),
@@ -150,7 +157,7 @@ def add(
     with plain_errors():
         from app.cli.import_paths import ImportOptions, PathImport, read_place
         from app.cli.options import load_engine
-        from app.imports.columns import read_mapping
+        from app.imports.tables.columns import read_mapping
 
         places = [read_place(path) for path in paths or ()]
         engine = load_engine(settings.model_copy(update={"cluster": ""}))  # nothing is searched
@@ -158,7 +165,9 @@ def add(
         if reembed:
             _reembed(engine, collection, keep=keep, share=share)
         most = 1.0 if yes else most_deleted
-        options = ImportOptions(columns, refused, tuple(exclude or ()), sync, most, listed)
+        options = ImportOptions(
+            columns, refused, tuple(exclude or ()), sync, most, listed, overwrite
+        )
         work = PathImport(engine, collection, settings, options)
         try:
             if watch:

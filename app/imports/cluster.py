@@ -57,10 +57,13 @@ class SourceReader:
 class DraftStorer:
     """Embeds and stores drafts: a batch of them in, of outcomes out."""
 
-    def __init__(self, settings: Settings, collection: str, home: Collection) -> None:
+    def __init__(
+        self, settings: Settings, collection: str, home: Collection, *, overwrite: bool
+    ) -> None:
         priority.lower(priority.BACKGROUND)  # searches on the same node come first
         self._engine = Engine.load(settings)
         self._collection, self._home = collection, home
+        self._overwrite = overwrite
 
     def __call__(self, batch: Columns) -> Columns:
         """Store a batch; return outcomes.
@@ -80,7 +83,9 @@ class DraftStorer:
             for entry in ready
             if isinstance(entry, ImportOutcome) or entry.source not in unchanged
         ]
-        stored = storing.store(self._engine, self._collection, self._home, new)
+        stored = storing.store(
+            self._engine, self._collection, self._home, new, overwrite=self._overwrite
+        )
         return pack([*(ImportOutcome(place, "stored") for place in unchanged), *stored])
 
 
@@ -89,6 +94,8 @@ def import_sources(
     collection: str,
     incoming: Iterable[ItemSource | ImportOutcome],
     settings: Settings,
+    *,
+    overwrite: bool = False,
 ) -> Iterator[ImportOutcome]:
     """Store sources by a cluster, and yield the outcome of each.
 
@@ -106,12 +113,17 @@ def import_sources(
         sources, taken = _deduplicate([source for source in part if isinstance(source, ItemSource)])
         yield from taken
         if sources:
-            yield from _store(sources, collection, home, settings)
+            yield from _store(sources, collection, home, settings, overwrite=overwrite)
             engine.catalog.names.check(collection, home)
 
 
 def _store(
-    sources: Sequence[ItemSource], collection: str, home: Collection, settings: Settings
+    sources: Sequence[ItemSource],
+    collection: str,
+    home: Collection,
+    settings: Settings,
+    *,
+    overwrite: bool,
 ) -> Iterator[ImportOutcome]:
     """Yield the outcomes of new sources, in any order."""
     blocks = -(-len(sources) // settings.batch)
@@ -130,6 +142,7 @@ def _store(
         .map_batches(
             DraftStorer,
             fn_constructor_args=(settings, collection, home),
+            fn_constructor_kwargs={"overwrite": overwrite},
             batch_size=settings.batch,
             compute=ActorPoolStrategy(size=embedders, max_tasks_in_flight_per_actor=2),
             **about,
@@ -161,8 +174,7 @@ def _deduplicate(sources: Sequence[ItemSource]) -> tuple[list[ItemSource], list[
             spare = replace(source, id=source.spare_id)
             owner = first.setdefault(spare.id, spare)
         if owner.place != source.place:
-            reason = f"its id {source.id!r} is taken by {owner.place}; rename one"
-            refused.append(ImportOutcome(source.place, "refused", reason))
+            refused.append(storing.refuse_taken(source.id, source.place, owner.place))
     return list(first.values()), refused
 
 

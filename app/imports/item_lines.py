@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.imports.photo_files import FileReading
-from app.imports.sources import ImportOutcome, ItemSource, make_stamp, readable
+from app.imports.sources import ImportOutcome, ItemSource, UniqueIds, make_stamp, readable
 from app.validation import read_values
 from index.items import check_new_id
 
@@ -21,6 +21,7 @@ FIELDS = {"id", "image", "images", "sentences", "metadata", "read_metadata"}
 
 def read_items(file: Path, reading: FileReading = READING) -> Iterator[ItemSource | ImportOutcome]:
     """Yield the item of each line, or its refusal."""
+    ids = UniqueIds("line")
     with file.open("rb") as lines:
         for number in count(1):
             if not (line := lines.readline(LONGEST_LINE + 1)):
@@ -30,7 +31,7 @@ def read_items(file: Path, reading: FileReading = READING) -> Iterator[ItemSourc
                 reason = f"the line is longer than {LONGEST_LINE:,} bytes; shorten it"
                 yield ImportOutcome(f"{readable(file)}:{number}", "refused", reason)
             elif line.strip():
-                yield _read_line(file, number, line, reading)
+                yield _read_line(file, number, line, reading, ids)
 
 
 def _skip_line(lines: BinaryIO) -> None:
@@ -40,7 +41,7 @@ def _skip_line(lines: BinaryIO) -> None:
 
 
 def _read_line(
-    file: Path, number: int, line: bytes, reading: FileReading
+    file: Path, number: int, line: bytes, reading: FileReading, ids: UniqueIds
 ) -> ItemSource | ImportOutcome:
     source: str | None = None
     try:
@@ -53,6 +54,7 @@ def _read_line(
         described = _read_choice(row)
         if described and reading.texts:
             stamp = f"{stamp}-{reading.texts_stamp}"
+        ids.check(name, number)
     except (ValueError, OSError) as wrong:
         return ImportOutcome(f"{readable(file)}:{number}", "refused", str(wrong), source)
     metadata = row.get("metadata", {})

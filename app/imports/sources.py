@@ -72,6 +72,23 @@ class ImportOutcome:
     former: str = ""
 
 
+class UniqueIds:
+    """Refuses a second row or line of an id.
+
+    Holds 8 bytes of each id's digest.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit  # of a file: "row" or "line"
+        self._numbers = dict[bytes, int]()  # of rows by the digests of their ids
+
+    def check(self, name: str, number: int) -> None:
+        """Raise ValueError for an id of another row."""
+        first = self._numbers.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
+        if first != number:
+            raise ValueError(f"the id {name!r:.220} is that of {self._unit} {first} too")
+
+
 def is_address(named: str) -> bool:
     """Return whether a photo is named by its address."""
     return named.startswith(("http://", "https://"))

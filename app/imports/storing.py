@@ -36,12 +36,14 @@ def import_sources(
     most_bytes: int,
     decode: FileDecoder = DIRECT,
     fetch: Fetch = refuse,
+    overwrite: bool = False,
 ) -> Iterator[ImportOutcome]:
     """Store sources in small batches and yield their outcomes; safe to interrupt.
 
     Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
     order of the stream, except that those of the batches that are being read come later. Outcomes
-    in the stream are passed on. Replaced ends it once the name stands for another collection, or
+    in the stream are passed on. Rows and lines with ids of other items are refused, or `overwrite`
+    these. Replaced ends it once the name stands for another collection, or
     none, after the outcomes of the batch that was to be stored.
     """
     home = engine.open(collection, create=True)
@@ -53,7 +55,7 @@ def import_sources(
             return source_reading.read(source, most_bytes, decode, fetch)
 
         for ready in _read_ahead(pool, read_source, unread, batch):
-            yield from store(engine, collection, home, ready)
+            yield from store(engine, collection, home, ready, overwrite=overwrite)
             if any(isinstance(entry, Draft) for entry in ready):
                 engine.catalog.names.check(collection, home)
     finally:
@@ -61,11 +63,16 @@ def import_sources(
 
 
 def store(
-    engine: Engine, collection: str, home: Collection, ready: Sequence[Draft | ImportOutcome]
+    engine: Engine,
+    collection: str,
+    home: Collection,
+    ready: Sequence[Draft | ImportOutcome],
+    *,
+    overwrite: bool = False,
 ) -> Iterator[ImportOutcome]:
     """Embed and store drafts, and yield their outcomes; pass outcomes on."""
     try:
-        drafts, stored, outcomes = _claim(engine, home, ready)
+        drafts, stored, outcomes = _claim(engine, home, ready, overwrite=overwrite)
     except Replaced as gone:
         yield from (_refuse(entry, str(gone)) for entry in ready)
         return
@@ -130,11 +137,16 @@ def _read_ahead(
 
 
 def _claim(
-    engine: Engine, home: Collection, ready: Sequence[Draft | ImportOutcome]
+    engine: Engine,
+    home: Collection,
+    ready: Sequence[Draft | ImportOutcome],
+    *,
+    overwrite: bool,
 ) -> tuple[list[Draft], Mapping[str, Item], list[ImportOutcome]]:
     """Keep drafts with free ids or their own.
 
-    It refuses the ids of other items. Also returns the stored items of these ids.
+    Refuses the ids of other items, unless rows and lines overwrite these. Also returns the stored
+    items of these ids.
     """
     drafts = [draft for draft in ready if isinstance(draft, Draft)]
     outcomes = [outcome for outcome in ready if isinstance(outcome, ImportOutcome)]
@@ -143,18 +155,18 @@ def _claim(
     ids = [name for draft in drafts for name in (draft.id, draft.spare_id) if name is not None]
     stored = engine.catalog.get_many(home, ids)
     owners: dict[str, str | None] = {item.id: item.source for item in stored.values()}
-    claimed = []
+    claimed = dict[str, Draft]()
     for draft in drafts:
         named = _choose_id(draft, owners, stored)
-        if owners.setdefault(named.id, named.source) == named.source or _is_replaceable(
-            named, owners, stored
-        ):
+        is_own = owners.setdefault(named.id, named.source) == named.source
+        overwrites = overwrite and named.spare_id is None and named.id not in claimed
+        if is_own or overwrites or _is_replaceable(named, owners, stored):
             owners[named.id] = named.source
-            claimed.append(named)
+            claimed[named.id] = named
         else:
             owner = owners[named.id] or "an item that was put over the API"
-            outcomes.append(_refuse_taken(named, owner))
-    return claimed, stored, outcomes
+            outcomes.append(refuse_taken(named.id, named.source or named.id, owner))
+    return list(claimed.values()), stored, outcomes
 
 
 def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]) -> Draft:
@@ -174,6 +186,7 @@ def _is_replaceable(
     return item is not None and item.source == owners[draft.id] and is_gone(item.source)
 
 
-def _refuse_taken(draft: Draft, owner: str) -> ImportOutcome:
-    reason = f"its id {draft.id!r} is taken by {owner}; rename one"
-    return ImportOutcome(draft.source or draft.id, "refused", reason)
+def refuse_taken(name: str, place: str, owner: str) -> ImportOutcome:
+    """Refuse a source with the id of another one."""
+    reason = f"its id {name!r} is taken by {owner}; rename one, or --overwrite replaces that item"
+    return ImportOutcome(place, "refused", reason)

@@ -11,7 +11,7 @@ from app.engine.engine import Engine
 from app.imports.departed import Departures, NothingDeleted
 from app.imports.folder import find
 from app.imports.storing import import_sources
-from app.imports.tables import open_table
+from app.imports.tables.table import open_table
 
 Png = Callable[..., bytes]
 

@@ -228,6 +228,22 @@ def test_sources_below_a_folder_with_a_number_sign_keep_their_ids(
     assert {status for status, _ in run(engine, other).values()} == {"stored"}
 
 
+def test_an_id_twice_in_a_file_of_items_refuses_the_second_line(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "items.jsonl"
+    lines = [{"id": "a", "sentences": ["red"]}, {"id": "a", "sentences": ["blue"]}]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for status in ("stored", "skipped"):
+        outcomes = list(
+            import_sources(engine, "default", find([file]), batch=2, most_bytes=MOST_BYTES)
+        )
+        refused = [each for each in outcomes if each.status == "refused"]
+        assert [each.reason for each in refused] == ["the id 'a' is that of line 1 too"]
+        assert [each.status for each in outcomes if each not in refused] == [status]
+    assert engine.catalog.get(engine.find("default"), "a").sentences == ("red",)
+
+
 def test_what_has_no_end_or_is_too_long_is_refused_unread(engine: Engine, tmp_path: Path) -> None:
     folder = tmp_path / "odd"
     folder.mkdir()

@@ -17,7 +17,7 @@ from app.imports.folder import find
 from app.imports.photo_files import DirectDecoder
 from app.imports.sources import ImportOutcome, ItemSource
 from app.imports.storing import import_sources
-from app.imports.tables import open_table
+from app.imports.tables.table import open_table
 from index.items import LONGEST_ID
 
 Png = Callable[..., bytes]

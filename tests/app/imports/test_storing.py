@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.engine.drafts import Draft
 from app.engine.engine import Engine
 from app.imports.folder import find
 from app.imports.sources import ImportOutcome, ItemSource
 from app.imports.storing import import_sources
-from app.imports.tables import open_table
+from app.imports.tables.table import open_table
 from index.backup.checks.items import check_items
 from index.catalog.edits import Change, patch
 from index.items import Item
@@ -66,6 +68,39 @@ def _store(engine: Engine, sources: list[ItemSource | ImportOutcome]) -> dict[st
 
 def item(engine: Engine, name: str) -> Item:
     return engine.catalog.get(engine.open("default"), name)
+
+
+def test_rows_overwrite_items_of_their_ids_when_asked(engine: Engine, shop: Path, png: Png) -> None:
+    draft = Draft("1", sentences=("by hand",))
+    assert engine.put_each("default", engine.open("default", create=True), [draft]) == [None]
+    bring(engine, shop, shop.parent)  # and the photos of its folder
+    newer = shop.with_name("newer.csv")
+    newer.write_text("sku,title,price\n1,Boot,5\n2,Clog,7\nshop/red.png,Red,1\n")
+
+    def import_newer(*, overwrite: bool) -> tuple[Counter[str], list[str]]:
+        with open_table(newer, {}) as table:
+            outcomes = list(
+                import_sources(
+                    engine,
+                    "default",
+                    table.sources(),
+                    batch=2,
+                    most_bytes=10**6,
+                    overwrite=overwrite,
+                )
+            )
+        return Counter(each.status for each in outcomes), [each.reason for each in outcomes]
+
+    counts, reasons = import_newer(overwrite=False)
+    assert counts == {"refused": 3}
+    assert reasons[1].endswith(f"{shop}#2; rename one, or --overwrite replaces that item")
+    assert item(engine, "2").metadata["title"] == "Shoe"
+    assert import_newer(overwrite=True)[0] == {"stored": 3}
+    assert [item(engine, name).source for name in "12"] == [f"{newer}#1", f"{newer}#2"]
+    assert item(engine, "1").sentences == ("Boot",)
+    assert import_newer(overwrite=False)[0] == {"skipped": 3}
+    assert "stored" in bring(engine, shop.parent).values()  # the photo has another id now
+    assert item(engine, "shop/red.png").metadata["title"] == "Red"
 
 
 def test_a_change_of_metadata_embeds_nothing(

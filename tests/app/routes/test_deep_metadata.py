@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from app.engine.engine import Engine
 from app.imports.folder import find
 from app.imports.storing import import_sources
-from app.imports.tables import open_table
+from app.imports.tables.table import open_table
 from index.database.tables import items
 from index.metadata import DEEPEST
 

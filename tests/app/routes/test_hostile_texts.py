@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.http.headers import negotiate, parse
-from app.imports.tables import open_table
+from app.imports.tables.table import open_table
 from index.documents.analysis import analyze
 from tests.hostile import seconds
 

@@ -155,12 +155,17 @@ def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
     must be numbers, of others nearly all.
     """
     texts = [text for cell in cells if (text := cell.strip()) and text.casefold() not in NOTHING]
-    if not texts or is_code(name) or names_by_number(name) or _are_codes(texts):
+    if not texts or is_code(name) or names_by_number(name) or _are_barcodes(texts):
         return Guess()
     decimal = guess_decimal(texts, hint)
     count = sum(parse(text, decimal) is not None for text in texts)
     if count <= len(texts) * OBVIOUS:
         return Guess()
+    if not _is_price(name) and (code := next(filter(_has_leading_zero, texts), None)):
+        return Guess(
+            note=f"{name!r} has digits with a leading zero, such as {code!r:.60}, and stays texts: "
+            "name it in `numbers` of a mapping file (--map) to read the others as numbers"
+        )
     if len(currencies := _currencies(texts)) > 1:
         names = " and ".join(sorted(currencies))
         return Guess(note=f"{name!r} has amounts in {names}, and stays texts")
@@ -218,9 +223,9 @@ def _words(name: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"[^\W\d_]+", parts)]
 
 
-def _are_codes(texts: Sequence[str]) -> bool:
-    """Return whether one has a leading zero, or all are bar codes."""
-    digits = [text for text in texts if text.isascii() and text.isdigit()]
-    if any(len(text) > 1 and text.startswith("0") for text in digits):
-        return True
-    return len(digits) == len(texts) and all(map(is_barcode, digits))
+def _has_leading_zero(text: str) -> bool:
+    return len(text) > 1 and text.startswith("0") and text.isascii() and text.isdigit()
+
+
+def _are_barcodes(texts: Sequence[str]) -> bool:
+    return all(text.isascii() and text.isdigit() and is_barcode(text) for text in texts)

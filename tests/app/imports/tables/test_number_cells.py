@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.imports.number_cells import Guess, NumberColumn, guess, parse
 from app.imports.sources import ItemSource
-from app.imports.tables import Table, open_table
+from app.imports.tables.number_cells import Guess, NumberColumn, guess, parse
+from app.imports.tables.table import Table, open_table
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,7 @@ def test_other_texts_are_no_numbers(cell: str) -> None:
         ("Number of seats", "2 4", "."),
         ("Zip", "10115 80331", None),
         ("Size", "007 12", None),
+        ("Price", "007 12 13", "."),
         ("Price", "", None),
     ],
 )
@@ -107,6 +108,13 @@ def test_amounts_of_several_currencies_stay_texts_with_a_word() -> None:
     assert guess("Price", ["5 €", "$5"]) == Guess(
         None, "'Price' has amounts in $ and €, and stays texts"
     )
+
+
+def test_digits_with_a_leading_zero_stay_texts_with_a_word() -> None:
+    guessed = guess("Weight", ["12", "9", "007", "13"])
+    assert guessed.decimal is None
+    assert guessed.note.startswith("'Weight' has digits with a leading zero, such as '007', and")
+    assert guess("Batch", ["007", "008", "12"]) == Guess()  # most are no numbers
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from app.engine.drafts import TITLES
-from app.imports.markup import has_markup
-from app.imports.number_cells import Guess, guess, guess_decimal
+from app.imports.tables.markup import has_markup
+from app.imports.tables.number_cells import Guess, guess, guess_decimal
 from app.nearest import nearest, nearest_name
 
 PHOTOS = re.compile(

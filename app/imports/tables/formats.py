@@ -11,8 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from app.imports.parquet import LONGEST_ROW, Parquet
 from app.imports.sources import readable
+from app.imports.tables.parquet import LONGEST_ROW, Parquet
 from app.validation import KeyTwice, read_values
 
 MOST_COLUMNS = 5_000

@@ -8,34 +8,34 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import IO, Any
 
 from app.engine.refusals import reason_of
-from app.imports.columns import (
+from app.imports.folder import PHOTO_ENDINGS
+from app.imports.item_lines import FIELDS
+from app.imports.sources import (
+    ImportOutcome,
+    ItemSource,
+    UniqueIds,
+    is_address,
+    make_stamp,
+    readable,
+    stamp_row,
+)
+from app.imports.tables.columns import (
     SEPARATOR,
     Columns,
     map_columns,
     names_photos,
     names_sentences,
 )
-from app.imports.folder import PHOTO_ENDINGS
-from app.imports.item_lines import FIELDS
-from app.imports.markup import has_markup, plain_text
-from app.imports.number_cells import NumberColumn
-from app.imports.parquet import LONGEST_ROW
-from app.imports.sources import (
-    ImportOutcome,
-    ItemSource,
-    is_address,
-    make_stamp,
-    readable,
-    stamp_row,
-)
-from app.imports.table_formats import READERS, Cells, End, OpenTable, Row
+from app.imports.tables.formats import READERS, Cells, End, OpenTable, Row
+from app.imports.tables.markup import has_markup, plain_text
+from app.imports.tables.number_cells import NumberColumn
+from app.imports.tables.parquet import LONGEST_ROW
 from index.items import check_new_id
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -55,7 +55,7 @@ class Table:
     notes: tuple[str, ...] = ()  # on columns that are not read, or not as numbers
     end: str = ""  # why the rows behind the last one are not read
     numbers: dict[str, int] = field(default_factory=dict)  # of rows that are on their way, by place
-    ids: dict[bytes, int] = field(default_factory=dict)  # numbers of rows by their ids' digests
+    ids: UniqueIds = field(default_factory=lambda: UniqueIds("row"))
     cells: dict[str, NumberColumn] = field(default_factory=dict)  # readers of columns of numbers
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class Table:
                 raise ValueError(cells)
             name = self._read_id(cells)
             source = f"{readable(self.file)}#{name}"
-            self._check_unique(name, number)
+            self.ids.check(name, number)
             return self._make_source(name, source, cells)
         except Exception as wrong:  # noqa: BLE001 - one row must not end the import of others
             place = f"{readable(self.file)}:{number}"
@@ -104,11 +104,6 @@ class Table:
             raise ValueError(f"the column {self.columns.id!r} is empty, which has the id")
         check_new_id(name)
         return name
-
-    def _check_unique(self, name: str, number: int) -> None:
-        first = self.ids.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
-        if first != number:
-            raise ValueError(f"the id {name!r:.220} is that of row {first} too")
 
     def _make_source(self, name: str, place: str, cells: Cells) -> ItemSource:
         columns = self.columns

@@ -14,11 +14,11 @@ import pyarrow.parquet
 import pytest
 
 from app.engine.engine import Engine
-from app.imports.columns import map_columns, read_mapping
 from app.imports.fetching import Fetcher
 from app.imports.sources import ImportOutcome, ItemSource
 from app.imports.storing import import_sources
-from app.imports.tables import is_table, open_table
+from app.imports.tables.columns import map_columns, read_mapping
+from app.imports.tables.table import is_table, open_table
 
 Png = Callable[..., bytes]
 CSV = """SKU;Product Name;image 1;image 2;Price;Parent SKU;ean
@@ -281,7 +281,7 @@ def test_a_row_that_is_no_text_is_refused_alone(engine: Engine, tmp_path: Path) 
 def test_a_key_that_only_a_late_row_has_is_metadata_too(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.imports.tables.SAMPLED", 1)
+    monkeypatch.setattr("app.imports.tables.table.SAMPLED", 1)
     file = tmp_path / "a.jsonl"
     file.write_text('{"id": "1", "title": "red"}\n{"id": "2", "title": "blue", "size": 3}\n')
     run(engine, file)
@@ -292,7 +292,7 @@ def test_a_key_that_only_a_late_row_has_is_metadata_too(
 def test_photos_and_sentences_of_a_late_row_are_such(
     engine: Engine, tmp_path: Path, png: Png, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.imports.tables.SAMPLED", 1)
+    monkeypatch.setattr("app.imports.tables.table.SAMPLED", 1)
     (tmp_path / "red.png").write_bytes(png("red"))
     file = tmp_path / "a.jsonl"
     late = {"id": "2", "title": "b", "image": "red.png", "sentences": ["a red box"]}

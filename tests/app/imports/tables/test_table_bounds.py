@@ -9,10 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from app.imports import parquet, table_formats
 from app.imports.settling import split_stream
 from app.imports.sources import ImportOutcome, ItemSource
-from app.imports.tables import is_table, open_table
+from app.imports.tables import formats, parquet
+from app.imports.tables.table import is_table, open_table
 
 HEAD = "id,title,description\n1,red,fine\n"
 
@@ -20,7 +20,7 @@ HEAD = "id,title,description\n1,red,fine\n"
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows may have 1,000 bytes."""
-    monkeypatch.setattr(table_formats, "LONGEST_ROW", 1_000)
+    monkeypatch.setattr(formats, "LONGEST_ROW", 1_000)
 
 
 def read(file: Path) -> tuple[dict[int, str], str]:
@@ -80,7 +80,7 @@ def test_a_quote_that_is_closed_rows_later_is_told_with_its_lines(tmp_path: Path
 def test_a_cell_of_many_lines_and_letters_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_formats, "LONGEST_ROW", 2**20)
+    monkeypatch.setattr(formats, "LONGEST_ROW", 2**20)
     file = tmp_path / "a.csv"
     cell = "lorem ipsum\n" * 15_000
     file.write_text(f'{HEAD}2,blue,"{cell}"\n3,green,ok\n')
@@ -93,7 +93,7 @@ def test_a_header_that_cannot_be_read_is_told(
 ) -> None:
     file = tmp_path / "a.csv"
     file.write_text(text)
-    monkeypatch.setattr(table_formats, "LONGEST_ROW", 2**16 if text.startswith("id,id") else 1_000)
+    monkeypatch.setattr(formats, "LONGEST_ROW", 2**16 if text.startswith("id,id") else 1_000)
     with (
         pytest.raises(ValueError, match=r"columns; 5,000 at most|the header"),
         open_table(file, {}),
