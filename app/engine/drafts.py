@@ -121,23 +121,29 @@ def embed(matcher: Matcher, drafts: Sequence[Draft]) -> Iterator[Entry]:
     ValueError for what cannot be embedded.
     """
     drafts = [draft.with_title() for draft in drafts]
-    photos = [pixels for draft in drafts for pixels in draft.pixels]
-    embed_photos = stage("embed_photo")(matcher.embed_images)
-    photo_bags = chain.from_iterable(
-        embed_photos(photos[at : at + TOGETHER]) for at in range(0, len(photos), TOGETHER)
-    )
+    photo_bags = _embed_photos(matcher, drafts)
     text_bags = iter(_embed_sentences(matcher, drafts))
     for draft in drafts:
         yield Entry(
             draft.id,
             draft.metadata,
             draft.pictures,
-            tuple(next(photo_bags) for _ in draft.pixels),
+            tuple(photo_bags[picture.jpeg] for picture in draft.pictures),
             draft.sentences,
             tuple(next(text_bags) for _ in draft.sentences),
             draft.source,
             draft.stamp,
         )
+
+
+def _embed_photos(matcher: Matcher, drafts: Sequence[Draft]) -> dict[bytes, FragmentBag]:
+    """Embed each photo of drafts once; return bags by display copies."""
+    embed_photos = stage("embed_photo")(matcher.embed_images)
+    pairs = (zip(draft.pictures, draft.pixels, strict=True) for draft in drafts)
+    photos = {picture.jpeg: pixels for picture, pixels in chain.from_iterable(pairs)}
+    pixels = list(photos.values())
+    parts = (embed_photos(pixels[at : at + TOGETHER]) for at in range(0, len(pixels), TOGETHER))
+    return dict(zip(photos, chain.from_iterable(parts), strict=True))
 
 
 def _embed_sentences(matcher: Matcher, drafts: Sequence[Draft]) -> list[FragmentBag]:

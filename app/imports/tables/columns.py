@@ -16,11 +16,11 @@ from app.imports.tables.number_cells import Guess, guess, guess_decimal
 from app.nearest import nearest, nearest_name
 
 PHOTOS = re.compile(
-    r"(additional)?(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*"
+    r"(additional|product|variant)?(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*"
 )
 IDS = (
     *("id", "itemid", "productid", "articleid", "sku", "variantsku", "itemnumber", "articlenumber"),
-    *("productcode", "code", "handle"),
+    *("productcode", "code", "handle", "urlhandle"),
 )
 # Names of metadata that searches and pages know, and what columns of them are called.
 KNOWN: Mapping[str, Sequence[str]] = {
@@ -28,8 +28,14 @@ KNOWN: Mapping[str, Sequence[str]] = {
     "description": ("description", "productdescription", "longdescription", "bodyhtml"),
     "brand": ("brand", "vendor", "manufacturer", "brandname"),
     "price": ("price", "listprice", "unitprice", "variantprice", "regularprice", "saleprice"),
-    "stock": ("stock", "inventory", "quantity", "qty", "stocklevel"),
-    "group": ("group", "parent", "itemgroupid", "groupid", "parentid", "parentsku", "handle"),
+    "stock": (
+        *("stock", "inventory", "quantity", "qty", "stocklevel"),
+        *("inventoryquantity", "variantinventoryqty"),
+    ),
+    "group": (
+        *("group", "parent", "itemgroupid", "groupid", "parentid", "parentsku"),
+        *("handle", "urlhandle"),
+    ),
 }
 TEXTS = {"title", "description", "brand", "group"}  # of these, never numbers
 SEPARATOR = "|"

@@ -259,9 +259,9 @@ def _read_parquet(file: Path, _: IO[bytes], opened: ExitStack) -> OpenTable:
     return OpenTable(head.columns, rows(), lines, head.notes)
 
 
+DELIMITED = {".csv", ".tsv"}
 READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], OpenTable]] = {
-    ".csv": _read_delimited,
-    ".tsv": _read_delimited,
+    **dict.fromkeys(DELIMITED, _read_delimited),
     ".jsonl": _read_json_lines,
     ".parquet": _read_parquet,
 }

@@ -7,7 +7,7 @@ import os
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import isnan
 from pathlib import Path
@@ -32,10 +32,11 @@ from app.imports.tables.columns import (
     names_photos,
     names_sentences,
 )
-from app.imports.tables.formats import READERS, Cells, End, OpenTable, Row
+from app.imports.tables.formats import DELIMITED, READERS, Cells, End, OpenTable, Row
 from app.imports.tables.markup import has_markup, plain_text
 from app.imports.tables.number_cells import NumberColumn
 from app.imports.tables.parquet import LONGEST_ROW
+from app.imports.tables.shopify import ProductExport
 from index.items import check_new_id
 
 SAMPLED = 1_000  # rows by which columns of numbers are known
@@ -227,6 +228,9 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
     file = file.resolve()
     with ExitStack() as opened, file.open("rb") as binary:
         table = READERS[file.suffix.lower()](file, binary, opened)
+        if file.suffix.lower() in DELIMITED and (export := ProductExport.recognize(table.header)):
+            rows = export.fold(table.rows, name_options="metadata" not in mapping)
+            table = replace(table, rows=rows, notes=(*table.notes, export.describe()))
         first = list(_sample(table))
         if not first:
             raise ValueError(f"{readable(file)} has no rows")

@@ -86,6 +86,24 @@ def test_part_of_a_photo_has_boxes_in_the_whole(engine: Engine, png: Png) -> Non
     assert len(engine.models.photo(photo, Box(0.5, 0.5, 0.5001, 0.5001))) == 5
 
 
+def test_a_photo_of_several_items_is_embedded_once(
+    engine: Engine, png: Png, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed, counts = engine.models.matcher.embed_images, list[int]()
+
+    def count(photos: Sequence[torch.Tensor]) -> Sequence[FragmentBag]:
+        counts.append(len(photos))
+        return embed(photos)
+
+    monkeypatch.setattr(engine.models.matcher, "embed_images", count)
+    red, blue = png("red"), png("blue")
+    drafts = [Draft("a").with_photos([red, blue]), Draft("b").with_photos([red])]
+    first, second = engine.embed(drafts)
+    assert counts == [2]
+    assert first.images[0] is second.images[0]
+    assert first.images[0] is not first.images[1]
+
+
 def test_one_bad_item_does_not_keep_others_out(engine: Engine) -> None:
     drafts = [Draft("a", sentences=("red",)), Draft("b", sentences=("?",)), Draft("c")]
     reasons = engine.put_each("default", engine.open("default"), drafts)
