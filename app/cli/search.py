@@ -93,8 +93,7 @@ def search(
         doubts = _describe_doubts(hits, engine.models.weak_below)
         printing.print_out(_make_table(query.text or text, query, hits, items), *doubts)
     elif query.parts:
-        what = "No sentence" if sentences else "Nothing"
-        printing.print_out(f"{what} is indexed yet: tessera index FOLDER")
+        printing.print_out(_explain_empty(engine, collection, side))
 
 
 def _print_photos(engine: Engine, answer: ImageHits) -> None:
@@ -113,9 +112,17 @@ def _print_photos(engine: Engine, answer: ImageHits) -> None:
         doubts = doubt((hit.probability for hit in answer.hits), answer.weak_below, "looks like")
         printing.print_out(_make_photo_table(answer.hits), *filter(None, [doubts]))
     elif not answer.searched.rows and (answer.query.fragments or answer.query.text is None):
-        printing.print_out("Nothing is indexed yet: tessera index FOLDER")
+        printing.print_out(_explain_empty(engine, answer.collection, "images"))
     elif answer.query.fragments:
         printing.print_out("No photo answers that.")
+
+
+def _explain_empty(engine: Engine, collection: str, side: Side) -> str:
+    """Explain an answer of a collection without photos or sentences."""
+    if side == "images" and (count := engine.read(collection, engine.catalog.count)):
+        return f"None of the {count:,} items has a photo: --sentences searches their sentences"
+    what = "Nothing" if side == "images" else "No sentence"
+    return f"{what} is indexed yet: tessera index FOLDER"
 
 
 def _print_counts(facet: FacetOut) -> None:

@@ -5,12 +5,13 @@ import { attempt } from "./answers/actions.js";
 import { shown } from "./answers/shown.js";
 import { showItem } from "./answers/stepping.js";
 import { add } from "./changes/changed.js";
+import { isFocusLost } from "./elements/dom.js";
 import { darken, listen } from "./elements/light.js";
 import { say, showLine } from "./elements/notices.js";
 import { questionOf, rememberScroll, wanted } from "./questions/address.js";
 import { offerCollections } from "./questions/start.js";
 import { listenForTyping } from "./questions/suggest.js";
-import { listenForPhotos } from "./questions/upload.js";
+import { isPhoto, listenForPhotos } from "./questions/upload.js";
 import { answerVisits, note, refine, refresh, searchFor, visit } from "./questions/visits.js";
 import * as api from "./service/api.js";
 import { signOut } from "./service/key.js";
@@ -18,6 +19,7 @@ import { watchProgress } from "./service/progress.js";
 import { remember } from "./service/remembered.js";
 
 const at = (id) => document.getElementById(id);
+const TOUCH = window.matchMedia("(pointer: coarse)");
 
 /** Show the answer to the address. */
 async function route({ restore = false } = {}) {
@@ -37,6 +39,26 @@ function settle({ name, role, collections: bound }) {
   at("new").hidden = !shown.mayWrite;
   if (/[?&]collection=/.test(location.search) || !bound || bound.includes("default")) return;
   note({ collection: bound[0] });
+}
+
+/** Offer what a session allows, and another collection if it is bound to one or this one is empty. */
+async function admit(session) {
+  settle(session);
+  await offerCollections(note);
+}
+
+/** Search for a text; on a touch screen without its keyboard, which would cover the answer. */
+function searchWords(question) {
+  if (TOUCH.matches) at("results").focus({ preventScroll: true });
+  return searchFor(question);
+}
+
+const refuse = () => showLine("That is no photo. Try a JPEG, PNG or WebP file.", { role: "alert" });
+
+/** Leave room at the top of the window for the strip that stays there, so that it hides no focus. */
+function leaveRoom() {
+  const height = at("query").matches(".strip") ? at("query").offsetHeight : 0;
+  document.documentElement.style.setProperty("--strip", `${height}px`);
 }
 
 /** Show newly indexed items, unless someone is busy on the page. */
@@ -60,19 +82,24 @@ at("collections").addEventListener("change", ({ target }) => {
   watchProgress(at("progress"), grew);
 });
 document.addEventListener("signed-in", async ({ detail }) => {
-  settle(detail);
-  await offerCollections(note);
-  route(); // to another collection, if the key is bound to one or this one is empty
+  if (isFocusLost()) at("results").focus({ preventScroll: true });
+  await admit(detail);
+  route();
+});
+document.addEventListener("service-back", async ({ detail }) => {
+  await admit(detail);
+  await refresh();
+  route();
 });
 const closeSuggestions = listenForTyping(at("words"), at("suggestions"), (text) => {
   at("words").value = text;
-  searchFor({ text });
+  searchWords({ text });
 });
 at("search").addEventListener("submit", (event) => {
   event.preventDefault();
   closeSuggestions();
   const text = at("words").value.trim();
-  if (text) searchFor({ text, parts: wanted().parts });
+  if (text) searchWords({ text, parts: wanted().parts });
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !darken() && event.target === at("words")) at("words").value = "";
@@ -82,6 +109,7 @@ window.addEventListener("popstate", () => {
   route({ restore: true });
 });
 if (!wanted().text && !wanted().item) at("words").focus({ preventScroll: true });
+new ResizeObserver(leaveRoom).observe(at("query"));
 rememberScroll();
 listen();
 listenForPhotos({
@@ -91,10 +119,11 @@ listenForPhotos({
   use: (file) => remember(file).then((photo) => searchFor({ photo })).catch(say),
   addMany: (files) => {
     if (!shown.mayWrite || !shown.context || shown.context.holdings.shop) return false; // the first is searched with
-    add(files);
+    if (files.some(isPhoto)) add(files);
+    else refuse();
     return true;
   },
-  refuse: () => showLine("That is no photo. Try a JPEG, PNG or WebP file.", { role: "alert" }),
+  refuse,
 });
 const session = await api.session().catch(() => ({ name: null, role: null, collections: null }));
 settle(session);

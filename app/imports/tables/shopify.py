@@ -30,7 +30,7 @@ MOST_BYTES = 2**25
 
 @dataclass(frozen=True, slots=True)
 class ProductExport:
-    """The columns of an export, by which rows are folded."""
+    """The columns of an export; folds its rows."""
 
     handle: str
     photo: str

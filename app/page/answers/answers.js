@@ -61,8 +61,9 @@ function hint(hits) {
 function showPhrases({ text, hits, ...answer }) {
   const query = at("query");
   if (!text || hits.length === 0 || hits[0].parts) return;
-  query.className = "strip";
   const asked = askedPhrases({ query: answer, hits });
+  if (asked.length === 0) return;
+  query.className = "strip";
   query.replaceChildren(phraseChips(asked, "Phrases of your search"), hint(hits));
   query.hidden = false;
 }

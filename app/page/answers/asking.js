@@ -5,6 +5,7 @@ import { offerExamples, introduce } from "../questions/start.js";
 import { askAgain, searchFor, visit } from "../questions/visits.js";
 import * as api from "../service/api.js";
 import { holdings } from "../service/holdings.js";
+import { waitForService } from "../service/recovery.js";
 import { recall } from "../service/remembered.js";
 import { SELECTED } from "../changes/changed.js";
 import { offerSelecting, stopSelecting } from "../changes/selecting.js";
@@ -27,16 +28,29 @@ const at = (id) => document.getElementById(id);
 const [query, status, results] = ["query", "status", "results"].map(at);
 const NARROW = window.matchMedia("(max-width: 60rem)");
 
+/** Return a title for a failure, and the name of what can be done with its function. */
+function remedyOf({ status: code, passing }) {
+  if (code === 401) return ["A key is needed", "Enter a key", askAgain];
+  return ["That did not work", ...(passing ? ["Try again", askAgain] : ["Back to the start", () => visit({})])];
+}
+
 function fail(error) {
   report(error);
-  const [name, onclick] = error.passing ? ["Try again", askAgain] : ["Back to the start", () => visit({})];
+  const focused = results.contains(document.activeElement);
+  const [title, name, onclick] = remedyOf(error);
+  const button = make("button", { type: "button", className: "go", onclick }, name);
   results.replaceChildren(
-    make("div", { className: "message", role: "alert" },
-      make("h2", {}, "That did not work"), make("p", {}, error.message),
-      make("button", { type: "button", className: "go", onclick }, name)),
-  );
+    make("div", { className: "message", role: "alert" }, make("h2", {}, title), make("p", {}, error.message), button));
+  if (focused) button.focus({ preventScroll: true });
   status.textContent = "";
   offerNothing();
+  if (error.passing) recover(error, shown.stopping.signal);
+}
+
+/** Go on by itself once a service that was away is back. */
+async function recover(error, signal) {
+  const session = await waitForService(error, signal);
+  if (session) document.dispatchEvent(new CustomEvent("service-back", { detail: session }));
 }
 
 /** Hide what can be done with the last answer. */
@@ -45,8 +59,8 @@ function offerNothing() {
   offerSelecting([]);
 }
 
-/** Begin a new question: clear the last answer and show placeholders. */
-function begin(title) {
+/** Begin a new question: clear the last answer; introduce the collection if it is `known`. */
+function begin(title, known) {
   shown.stopping.abort();
   shown.stopping = new AbortController();
   darken();
@@ -54,7 +68,7 @@ function begin(title) {
   document.title = title ? `${title} · Tessera` : "Tessera";
   at("asked").textContent = title ?? "";
   at("asked").hidden = title === null;
-  at("start").hidden = title !== null;
+  at("start").hidden = title !== null || !known;
   query.hidden = true;
   query.replaceChildren();
   at("understood").hidden = at("unread").hidden = at("duplicates").hidden = true;
@@ -79,6 +93,12 @@ function foldFilters() {
   at("fold").setAttribute("aria-expanded", "false");
 }
 
+/** Show placeholders, unless products stay until others come; what had the focus may be gone. */
+function showPlaceholders(stay, focused) {
+  if (!stay) results.replaceChildren(gallery(...placeholders(8)));
+  if (focused !== document.body && !focused.checkVisibility()) results.focus({ preventScroll: true });
+}
+
 /** Answer a question. */
 export async function ask(asked) {
   const other = questionOf(asked) !== shown.question; // else someone may be typing
@@ -86,15 +106,19 @@ export async function ask(asked) {
   if (another) foldFilters();
   if (other && (shown.question !== null || asked.text)) at("words").value = asked.text ?? "";
   shown.question = questionOf(asked);
-  begin(titleOfQuestion(asked));
-  const same = shown.context?.asked.collection === asked.collection && results.querySelector(".shelf");
-  if (!same) results.replaceChildren(gallery(...placeholders(8)));
+  const [title, focused, first] = [titleOfQuestion(asked), document.activeElement, shown.context === null];
+  const known = shown.context?.asked.collection === asked.collection;
+  const same = known && results.querySelector(".shelf");
+  begin(title, known);
+  if (!first) showPlaceholders(same, focused); // else the page says that it starts
   if (!same && another) offerNothing();
   await attempt(async (signal) => {
     const held = await holdings(signal);
     const context = { asked, holdings: held, act };
     shown.context = context;
+    if (first) showPlaceholders(false, focused);
     introduce(held);
+    at("start").hidden = title !== null;
     if (asked.like || asked.photo) await answerPhoto(context, signal);
     else await answerWords(context, signal);
   }, fail);
@@ -127,7 +151,7 @@ async function place(context, found, image, signal) {
   const choosable = shown.mayWrite && !context.holdings.shop && !context.asked.parts && found.hits.length > 0;
   offerSelecting(choosable ? SELECTED : []);
   const content = found.hits.length > 0 ? found.element : await nothing(context, found, image, signal);
-  if (found.hits.length === 0 && found.notes.length === 0) status.textContent = "";
+  if (found.hits.length === 0) status.textContent = "";
   results.replaceChildren(content);
 }
 

@@ -18,6 +18,8 @@ function clearing({ asked, act }) {
 
 const KNOWN_WORDS = /^".*" is (not a word that the model knows|left out: the model reads only Latin letters)/;
 
+const NO_WORD = /^No word of the query is known/;
+
 /** Advise to write English, where words of a search were respelled or are unknown: the model has a list of words. */
 function adviseEnglish({ words, notes }) {
   const foreign = words.some(({ spelling }) => spelling !== null) || notes.some((note) => KNOWN_WORDS.test(note));
@@ -52,6 +54,12 @@ function without({ total }, holdings) {
   return `Without the filters there ${holdings.shop ? count : "are some"}.`; // of photos, all have a likelihood
 }
 
+/** The notes on a query of which nothing is left: that no word is known says less than which ones. */
+function notesOf({ notes }) {
+  const words = notes.filter((note) => !NO_WORD.test(note));
+  return (words.length > 0 ? words : notes).map((note) => make("p", {}, note));
+}
+
 /** Say that nothing was found, and by what one finds more: without filters, or by other words. */
 async function noneFound(context, answer, image, signal) {
   const { asked, holdings, act } = context;
@@ -61,12 +69,12 @@ async function noneFound(context, answer, image, signal) {
     const thing = holdings.shop ? "product" : "photo";
     const why = isQuestion(asked) ? `No ${thing} matches both your search and your filters. ${without(found, holdings)}`
       : `No ${thing} passes your filters.`;
-    return message("Nothing found", make("p", {}, why), clearing(context));
+    return message("Nothing found", ...notesOf(answer), make("p", {}, why), clearing(context));
   }
   const everything = { text: null, like: null, photo: null, box: null, filter: {} };
   const english = holdings.shop ? "" : adviseEnglish(answer);
   const advice = asked.like ? "Nothing else is in here." : "Try other words, or fewer of them.";
-  return message("Nothing found", english || make("p", {}, advice),
+  return message("Nothing found", ...notesOf(answer), english || make("p", {}, advice),
     goButton("Show everything", () => act.refine(everything)));
 }
 

@@ -1,11 +1,12 @@
 // The open item: opening it by the address, and stepping to its neighbours.
 
 import { remove } from "../changes/changed.js";
+import { isFocusLost } from "../elements/dom.js";
 import { say } from "../elements/notices.js";
 import { wanted } from "../questions/address.js";
 import { leave, note, visit } from "../questions/visits.js";
 import { act } from "./actions.js";
-import { dropTile, idBy, readItem, shown, tilesOf } from "./shown.js";
+import { dropTile, focusItem, idBy, readItem, shown, tilesOf } from "./shown.js";
 import { closeViewer, showViewer } from "./viewer.js";
 
 const viewer = document.getElementById("viewer");
@@ -63,7 +64,7 @@ function passOver(gone, { id, by, error }) {
 /** Open the item in the address, or close the open item; `failed` is told where there is none. */
 export async function showItem(asked, failed = null) {
   const { item: id } = asked;
-  if (!id) return closeViewer();
+  if (!id) return closeOpen();
   return busily(id, () => openViewer(asked, failed));
 }
 
@@ -111,9 +112,22 @@ async function giveUp(id, error, failed) {
   return say(error);
 }
 
+/** Move the focus from the viewer to the item that it showed last. */
+function focusLeft() {
+  if (tilesOf(viewed).length > 0 || isFocusLost()) focusItem(viewed);
+}
+
+/** Close the viewer where the address names no item. */
+function closeOpen() {
+  if (!viewer.open) return;
+  closeViewer();
+  focusLeft();
+}
+
 function leaveItem() {
   const { item } = wanted();
   if (!item) return;
   tilesOf(item)[0]?.scrollIntoView({ block: "nearest" });
+  focusLeft();
   leave();
 }

@@ -78,6 +78,7 @@ function openForm({ title, text, content = [], go, dangerous = false }, submit) 
       refused.textContent = error.message;
     }
     [button.disabled, bar.hidden] = [false, true];
+    button.focus(); // which it lost as it was disabled
   };
   dialog.replaceChildren(form);
   dialog.showModal();

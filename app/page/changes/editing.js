@@ -1,7 +1,8 @@
 // Adding items: photos, a title and the fields that the others of the collection have.
 
 import * as api from "../service/api.js";
-import { make } from "../elements/dom.js";
+import { listNames, make, visible } from "../elements/dom.js";
+import { isPhoto } from "../questions/upload.js";
 import { label } from "../service/holdings.js";
 import { sendAll } from "./sending.js";
 
@@ -48,6 +49,13 @@ function itemsOf(form, holdings) {
   return item.files.map((file) => photoItem({ id: "", metadata: {}, sentences: [], files: [file] }));
 }
 
+/** Choose the photos among files in an input. */
+function choosePhotos(input, files) {
+  const chosen = new DataTransfer();
+  for (const file of files.filter(isPhoto)) chosen.items.add(file);
+  input.files = chosen.files;
+}
+
 function inputs({ shop, fields = [], numeric = [] }) {
   const photo = field("photo", "Photos", { type: "file", accept: KINDS, multiple: true });
   const title = field("title", "Title", { required: shop });
@@ -57,12 +65,16 @@ function inputs({ shop, fields = [], numeric = [] }) {
   const text = shop ? field("description", "Description") : field("sentence", "Sentence about the photo");
   const about = make("fieldset", {}, ...title, ...known, ...text, ...id);
   const each = make("p", { hidden: true }, "Each is added as an item of its own, named after its file.");
-  photo[1].onchange = () => {
+  const others = make("p", { role: "alert", className: "note" });
+  photo[1].onchange = (event, files = [...photo[1].files]) => {
+    const left = files.filter((file) => !isPhoto(file)).map(({ name }) => visible(name));
+    others.textContent = left.length > 0 ? `Left out, as ${left.length === 1 ? "it is no photo" : "they are no photos"}: ${listNames(left)}.` : "";
+    choosePhotos(photo[1], files);
     const several = !shop && photo[1].files.length > 1;
     about.hidden = about.disabled = several;
     each.hidden = !several;
   };
-  return [...photo, each, about];
+  return [...photo, others, each, about];
 }
 
 /** Store items one by one while the form is open; return stored items and refusals. */
@@ -72,7 +84,7 @@ async function addAll(items) {
     try {
       stored.push(await api.add(item));
     } catch (error) {
-      failed.push({ item, message: error.message });
+      failed.push({ item, error });
     }
   }
   return { stored, failed, unsent: [] };
@@ -95,34 +107,37 @@ export function openAdding(holdings, added, files = []) {
   const form = make("form", { method: "dialog" },
     make("h2", { id: "add-title" }, holdings.shop ? "Add a product" : "Add photos"),
     choice, list, refusals, make("div", {}, cancel, submit));
-  let failed = []; // of the last try
+  const { photo } = form.elements;
+  let again = []; // items of the last try that may be stored by another one
+  const chooseOthers = () => {
+    choice.hidden = false;
+    choosePhotos(photo, []);
+    photo.onchange();
+    photo.focus();
+  };
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const items = failed.length > 0 ? failed.map(({ item }) => item) : itemsOf(form, holdings);
-    const named = failed.length > 0 || areNamed(items, form, holdings);
+    const items = again.length > 0 ? again : itemsOf(form, holdings);
+    const named = again.length > 0 || areNamed(items, form, holdings);
     refusals.textContent = items.length === 0 ? "Give a photo, a title or an id." : named ? "" : "Adding…";
     if (items.length === 0) return;
     const alive = () => dialog.open && form.isConnected;
     submit.disabled = true;
     choice.hidden = named;
-    const result = named ? await sendAll(items, list, alive) : await addAll(items);
+    const { stored, failed, unsent } = named ? await sendAll(items, list, alive) : await addAll(items);
     submit.disabled = false;
-    failed = named ? result.failed : [];
-    submit.textContent = failed.length > 0 ? "Try again" : "Add";
-    refusals.textContent = named && result.failed.length > 0
-      ? `Not added: ${result.failed.length} of ${items.length}.` : result.failed.map(({ message }) => message).join(" ");
-    const { stored, unsent } = result;
-    const refused = alive() ? [] : result.failed.map(({ item }) => item);
-    if (result.failed.length === 0 && alive()) dialog.close();
+    again = named ? failed.filter(({ error }) => error.passing).map(({ item }) => item) : [];
+    submit.textContent = again.length > 0 ? "Try again" : "Add";
+    refusals.textContent = named && failed.length > 0
+      ? `Not added: ${failed.length} of ${items.length}.` : failed.map(({ error }) => error.message).join(" ");
+    const refused = alive() ? [] : failed.map(({ item }) => item);
+    if (failed.length === 0 && alive()) dialog.close();
+    else if (named && again.length === 0) chooseOthers();
+    else submit.focus();
     if (stored.length + refused.length + unsent.length > 0) added({ stored, refused, unsent });
   };
   dialog.replaceChildren(form);
-  if (files.length > 0) {
-    const chosen = new DataTransfer();
-    for (const file of files) chosen.items.add(file);
-    form.elements.photo.files = chosen.files;
-    form.elements.photo.onchange();
-  }
+  if (files.length > 0) photo.onchange(null, files);
   dialog.showModal();
   if (files.length > 0) submit.focus();
 }

@@ -16,7 +16,19 @@ function addBoxes() {
   for (const card of cards().filter((each) => !boxOf(each))) {
     const name = card.querySelector("img")?.alt || card.querySelector(".title")?.textContent || card.dataset.id;
     const box = make("input", { type: "checkbox", checked: chosen.has(card.dataset.id), "aria-label": `Select ${name}` });
+    for (const control of card.querySelectorAll("a, button, [tabindex]")) {
+      control.dataset.tab = control.tabIndex;
+      control.tabIndex = -1; // the box is the one stop of its card
+    }
     card.prepend(make("label", { className: "tick" }, box));
+  }
+}
+
+function removeBoxes() {
+  for (const tick of results.querySelectorAll(".tick")) tick.remove();
+  for (const control of results.querySelectorAll("[data-tab]")) {
+    control.tabIndex = control.dataset.tab;
+    delete control.dataset.tab;
   }
 }
 
@@ -94,7 +106,7 @@ export function stopSelecting({ focus = false } = {}) {
   results.removeEventListener("click", onClick, true);
   document.removeEventListener("keydown", onKey, true);
   document.body.classList.remove("selecting");
-  for (const tick of results.querySelectorAll(".tick")) tick.remove();
+  removeBoxes();
   [chosen, last, bar.hidden, start.hidden] = [new Set(), null, true, false];
   if (focus) start.focus();
 }

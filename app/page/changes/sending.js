@@ -44,7 +44,7 @@ function makeRow(file) {
 
 /**
  * Store items of a photo each while `alive` says so, and show each in the list `place`. Returns the
- * stored ones, those that were refused as {item, message}, and the `unsent` ones.
+ * stored ones, those that were refused as {item, error}, and the `unsent` ones.
  */
 export async function sendAll(items, place, alive) {
   const rows = items.map(({ files: [file] }) => makeRow(file));
@@ -64,7 +64,7 @@ export async function sendAll(items, place, alive) {
       state.textContent = sent.known ? "here already" : "stored";
       element.classList.add("stored");
     } catch (error) {
-      failed.push({ item, message: error.message });
+      failed.push({ item, error });
       state.textContent = error.message;
       element.classList.add("failed");
     }

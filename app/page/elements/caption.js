@@ -18,7 +18,7 @@ const isPart = ({ contribution, supported }) => contribution !== null && support
 /** Make a button that lights a word's region; unsupported words are marked. */
 function wordElement(word) {
   if (word.supported === false) {
-    return make("s", { className: "unsupported", title: "Nothing in the photo supports this word" }, word.text);
+    return make("s", { className: "unsupported", title: "Not sure of this word" }, word.text);
   }
   if (!isPart(word)) return word.text;
   const { key, box } = partOf(word);
@@ -56,7 +56,7 @@ function doubtsOf({ text, words }) {
 function described(found) {
   if (!found) return [make("p", { className: "caption" }, "Nothing to say about this photo.")];
   const doubted = doubtsOf(found);
-  const doubts = doubted.length > 0 ? [note(`Not supported by the photo: ${doubted.join(", ")}.`)] : [];
+  const doubts = doubted.length > 0 ? [note(`Not sure of ${doubted.length === 1 ? "this part" : "these parts"}: ${doubted.join(", ")}.`)] : [];
   if (!found.unsure) return [make("p", { className: "caption" }, sentence(found)), ...doubts];
   return [
     make("p", { className: "caption" }, "Not sure what this shows"),

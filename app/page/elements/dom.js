@@ -45,6 +45,12 @@ export function number(value) {
   return Number(text) === 0 ? "0.00" : text.replace("-", "−");
 }
 
+/** Return whether nothing has the focus, or what is no longer shown. */
+export function isFocusLost() {
+  const { activeElement: focused, body } = document;
+  return focused === body || !focused.checkVisibility();
+}
+
 /** Save a blob as a file. */
 export function download(blob, name) {
   const address = URL.createObjectURL(blob);

@@ -70,18 +70,24 @@ function emptyBox([left, top, right, bottom], keeps) {
   return button;
 }
 
-/** Return an item's title, its name, or the last part of its id. */
+const HASH = /^(?=.*\d)(?=.*[a-f])([\da-f]{16,}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})(\.\w+)?$/i;
+
+const isText = (value) => typeof value === "string" && value !== "";
+const lastPart = (path) => visible(path.split("/").at(-1));
+
+/** Return an item's title, its name, the last part of its id or its file; its date where these are hashes. */
 export function titleOf({ id, metadata }) {
-  const said = [metadata?.title, metadata?.name].find((text) => typeof text === "string" && text);
-  return said ?? visible(id.split("/").at(-1));
+  const { title, name, file, taken } = metadata ?? {};
+  const places = [id, file].filter(isText).map(lastPart);
+  return [title, name].find(isText) ?? places.find((place) => !HASH.test(place)) ?? (isText(taken) ? takenText(taken) : "Photo");
 }
 
 /** Describe an item's photo: its first sentence, its title or its file's name, and when it was taken. */
 function altOf(item) {
   const { title, name, file, taken } = item.metadata ?? {};
-  const said = [item.sentences[0], title, name].find((text) => typeof text === "string" && text);
-  const named = said ?? (typeof file === "string" && file ? visible(file.split("/").at(-1)) : titleOf(item));
-  return typeof taken === "string" ? `${named}, ${takenText(taken)}` : named;
+  const said = [item.sentences[0], title, name].find(isText);
+  const named = said ?? (isText(file) && !HASH.test(lastPart(file)) ? lastPart(file) : titleOf(item));
+  return isText(taken) && named !== takenText(taken) ? `${named}, ${takenText(taken)}` : named;
 }
 
 const SIDES = { small: 320, medium: 640 }; // of thumbnails, in pixels

@@ -3,7 +3,8 @@
 import * as api from "../service/api.js";
 import { collapsed } from "../answers/series.js";
 
-export const PAGE = 24; // hits of a page
+const windows = (window.innerWidth * window.innerHeight) / (1920 * 1080); // of a usual size
+export const PAGE = 24 * Math.max(1, Math.min(4, Math.round(windows))); // hits of a page
 const MOST = 96; // hits of a request
 
 /** Return whether there is a question; without one, all items are shown. */

@@ -1,7 +1,9 @@
 // Uploads of a photo: chosen, dropped or pasted.
 
 // A browser gives no type to formats that it does not know; the server may know them.
-const photoIn = (files) => [...(files ?? [])].find(({ type }) => !type || type.startsWith("image/"));
+export const isPhoto = ({ type }) => !type || type.startsWith("image/");
+
+const photoIn = (files) => [...(files ?? [])].find(isPhoto);
 
 /** Call `use` with each photo, `addMany` with several that are dropped, and `refuse` for another file. */
 export function listenForPhotos({ button, input, target, use, addMany, refuse }) {

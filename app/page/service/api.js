@@ -56,7 +56,10 @@ async function send(path, { mayAsk = true, ...options } = {}) {
     answer = await reach(path, options);
   }
   if (answer.ok) return answer;
-  if (answer.status === 401 && mayAsk && (await askForKey())) return send(path, options);
+  if (answer.status === 401 && mayAsk) {
+    if (await askForKey()) return send(path, options);
+    throw new Problem("This Tessera needs a key. Whoever runs it can make you one.", true, 401);
+  }
   const problem = await answer.json().catch(() => ({}));
   const detail = problem.detail || `Tessera answered ${answer.status} ${answer.statusText}`;
   const passing = answer.status >= 500 || [401, 408, 429].includes(answer.status);

@@ -161,6 +161,9 @@ def test_stored_sentences_are_found_with_reasons(
     table = tmp_path / "told.jsonl"
     table.write_text("\n".join(map(json.dumps, rows)))
     assert command("index", table)[0] == 0
+    none = "None of the 2 items has a photo: --sentences searches their sentences\n"
+    for options in ([], ["--parts"]):
+        assert command("search", "a boat", *options) == (0, none)
     code, output = command("search", "a boat", "--sentences", "--limit", "1")
     assert code == 0
     assert "1.00" in output

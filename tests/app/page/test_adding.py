@@ -47,19 +47,44 @@ def test_those_that_are_refused_are_named_and_tried_again_alone(
 ) -> None:
     sent: list[str] = []
     adding.page.on("request", lambda request: sent.append(f"{request.method} {request.url}"))
-    photos = chosen(("red.png", png("red")), ("text.png", b"a text"))
-    adding.get_by_label("Photos").set_input_files(photos)
+    adding.page.route("**/items/lime", lambda route: route.fulfill(status=500, json={}))
+    photos = [("red.png", png("red")), ("text.png", b"a text"), ("lime.png", png("lime"))]
+    adding.get_by_label("Photos").set_input_files(chosen(*photos))
     adding.get_by_role("button", name="Add").click()
-    refused = adding.locator(".failed")
-    refused.wait_for()
-    adding.get_by_text("Not added: 1 of 2.").wait_for()
+    adding.get_by_text("Not added: 2 of 3.").wait_for()
+    refused = adding.locator(".failed").first
     assert "text.png" in refused.inner_text()
     assert "not an image that can be read" in refused.inner_text()
     adding.page.wait_for_selector("button[title=red] img")
+    adding.page.unroute("**/items/lime")
     del sent[:]
-    adding.get_by_role("button", name="Try again").click()
+    again = adding.get_by_role("button", name="Try again")
+    assert again.evaluate("button => button === document.activeElement")
+    again.click()
+    adding.page.get_by_role("dialog", name="lime").wait_for()
+    assert [one.rsplit("/", 1)[-1] for one in sent if one.startswith("PUT")] == ["lime"]
+
+
+def test_a_file_that_can_never_be_added_is_not_tried_again(
+    adding: Any, png: Callable[..., bytes]
+) -> None:
+    photos = adding.get_by_label("Photos")
+    photos.set_input_files(chosen(("text.png", b"a text")))
+    adding.get_by_role("button", name="Add").click()
     adding.get_by_text("Not added: 1 of 1.").wait_for()
-    assert [one.rsplit("/", 1)[-1] for one in sent if one.startswith("PUT")] == ["text"]
+    assert adding.get_by_role("button", name="Try again").count() == 0
+    assert photos.evaluate("input => input === document.activeElement && input.files.length === 0")
+    photos.set_input_files(chosen(("red.png", png("red"))))
+    adding.get_by_role("button", name="Add").click()
+    adding.page.get_by_role("dialog", name="red").wait_for()
+
+
+def test_a_refused_file_of_a_search_is_not_tried_again(adding: Any) -> None:
+    adding.get_by_role("button", name="Cancel").click()
+    adding.page.set_input_files("#file", chosen(("text.png", b"a text")))
+    alert = adding.page.get_by_role("alert")
+    alert.get_by_text("not an image that can be read").wait_for()
+    assert alert.get_by_role("button").all_inner_texts() == ["Back to the start"]
 
 
 def test_photos_that_cameras_called_the_same_are_all_stored_and_none_twice(
@@ -166,6 +191,30 @@ def test_several_dropped_photos_are_added(
     adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
     home = engine.open("default")
     assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "a", "b"}
+
+
+def test_dropped_files_that_are_no_photos_are_named_and_left_out(
+    adding: Any, engine: Engine
+) -> None:
+    adding.get_by_role("button", name="Cancel").click()
+    drop = """async (others) => {
+        const picture = await (await fetch("items/blue/image")).blob();
+        const dataTransfer = new DataTransfer();
+        const add = (name, type) => dataTransfer.items.add(new File([picture], name, { type }));
+        for (const name of others) add(name, "text/plain");
+        if (others.length > 1) ["a.jpg", "b.jpg"].forEach((name) => add(name, "image/jpeg"));
+        else add("c.txt", "text/plain");
+        document.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+    }"""
+    adding.page.evaluate(drop, ["notes.txt", "list.txt"])
+    adding.get_by_text("Left out, as they are no photos: notes.txt and list.txt.").wait_for()
+    adding.get_by_role("button", name="Add").click()
+    adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
+    home = engine.open("default")
+    assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "a", "b"}
+    adding.page.evaluate(drop, ["notes.txt"])
+    adding.page.locator(".done[role=alert]").get_by_text("That is no photo.").wait_for()
+    assert adding.is_hidden()
 
 
 def test_several_photos_of_a_product_belong_to_it(

@@ -107,7 +107,32 @@ def test_weak_matches_of_words_that_are_not_english_advise_it(
 def test_words_that_no_model_knows_advise_english(page):
     page.goto("/?q=海滩")
     page.get_by_role("heading", name="Nothing found").wait_for()
-    assert page.locator(".message p").all_inner_texts() == [ENGLISH]
+    note = '"海滩" is left out: the model reads only Latin letters.'
+    assert page.locator(".message p").all_inner_texts() == [note, ENGLISH]
+    assert page.get_by_role("status").inner_text() == ""
+
+
+def test_an_unknown_word_is_named_once(page):
+    page.goto("/?q=zxqwv")
+    page.get_by_role("heading", name="Nothing found").wait_for()
+    page.wait_for_selector("#results:not([aria-busy])")
+    assert (
+        page.locator("main").inner_text().count("zxqwv") == 2
+    )  # the hidden heading has the search
+    assert page.get_by_text("No word of the query is known").count() == 0
+
+
+def test_hits_without_phrases_get_no_hint_about_them(page, changed):
+    def change(body):
+        body["query"].update(fragments=[])
+        for hit in body["hits"]:
+            hit.update(phrases=[], links=[])
+
+    changed(page, "search/image", change)
+    page.goto("/?q=cat")
+    page.wait_for_selector("#results:not([aria-busy]) .hit")
+    assert page.locator("#query").is_hidden()
+    assert page.locator(".hint").count() == 0
 
 
 def test_the_line_is_drawn_once_when_more_photos_follow(page, changed):

@@ -89,12 +89,28 @@ def test_scripts_cannot_read_the_key_and_other_sites_do_not_bring_it(door, secre
 
 def test_who_has_no_key_is_told_and_can_try_again(door):
     door.get_by_role("button", name="Not now").click()
-    assert "needs a key" in door.locator(".message[role=alert]").inner_text()
+    said = door.locator(".message[role=alert] p")
+    assert said.inner_text() == "This Tessera needs a key. Whoever runs it can make you one."
     assert not door.get_by_role("dialog").is_visible()
-    door.get_by_role("button", name="Try again").click()
+    door.get_by_role("button", name="Enter a key").click()
     door.get_by_role("dialog").wait_for()
     door.keyboard.press("Escape")
-    door.wait_for_selector("text=That did not work")
+    door.get_by_role("heading", name="A key is needed").wait_for()
+
+
+@pytest.mark.parametrize("place", ["/?q=red", "/"])
+def test_the_focus_is_on_the_page_after_a_sign_in(door, secrets, settled, place):
+    door.goto(place)
+    door.get_by_role("button", name="Not now").click()
+    door.get_by_role("button", name="Enter a key").press("Enter")
+    enter(door, secrets["anna"])
+    door.wait_for_selector("#results:not([aria-busy]) .hit")
+    assert door.evaluate("document.activeElement.id") == "results"
+    door.context.clear_cookies()
+    door.goto(place)
+    enter(door, secrets["anna"])
+    door.wait_for_selector("#results:not([aria-busy]) .hit")
+    assert door.evaluate("document.activeElement.id") == ("results" if "q=" in place else "words")
 
 
 def test_a_key_of_one_collection_shows_that_one(door, secrets):

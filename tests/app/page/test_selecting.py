@@ -163,3 +163,18 @@ def test_photos_are_named_by_their_files_and_dates(timeline: Any) -> None:
     begin(timeline)
     timeline.get_by_role("checkbox", name=f"Select {name}").check()
     assert chosen(timeline) == ["p03"]
+
+
+def test_each_photo_is_one_stop_while_photos_are_chosen(timeline: Any, search: Any) -> None:
+    search(timeline, "red")
+    stops = "document.querySelectorAll('#results :is(a, button, [tabindex=\"0\"])').length"
+    before = timeline.evaluate(f"[...{stops[:-7]}].map((one) => one.tabIndex)")
+    begin(timeline)
+    names = []
+    for _ in range(3):
+        names.append(timeline.evaluate("document.activeElement.ariaLabel"))
+        timeline.keyboard.press("Tab")
+    boxes = timeline.get_by_role("checkbox", name="Select").all()[:3]
+    assert names == [box.get_attribute("aria-label") for box in boxes]
+    timeline.keyboard.press("Escape")
+    assert timeline.evaluate(f"[...{stops[:-7]}].map((one) => one.tabIndex)") == before

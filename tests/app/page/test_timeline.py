@@ -181,3 +181,19 @@ def test_photos_of_this_day_in_earlier_years_come_first(timeline: Any, settled: 
     timeline.reload()
     settled(timeline)
     assert timeline.get_by_text("On this day").count() == 0
+
+
+def test_a_very_wide_screen_is_filled(
+    browser: Any, photos: Any, address: str, watched: Any, shown: Any
+) -> None:
+    with watched(browser, address, viewport={"width": 3840, "height": 2160}) as page:
+        page.goto("/")
+        page.wait_for_selector("#results:not([aria-busy]) .hit img")
+        assert len(shown(page)) == 60
+        left = page.locator(".wall").bounding_box()
+        assert left["width"] > 3600
+        page.locator("[data-id=p01] button").click()
+        page.get_by_role("dialog", name="p01").wait_for()
+        assert page.locator("#viewer").bounding_box()["width"] > 3000
+        lines = page.locator("#start p").bounding_box()
+        assert lines["width"] < 800

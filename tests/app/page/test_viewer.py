@@ -238,3 +238,19 @@ def test_presses_end_at_the_last_photo_there_is(timeline: Any, photos: Engine) -
         timeline.keyboard.press("ArrowLeft")
     timeline.get_by_role("dialog", name="p01").wait_for()
     timeline.wait_for_url("**item=p01")
+
+
+def test_a_photo_is_not_titled_by_a_hash(timeline: Any) -> None:
+    say = """async ([id, metadata]) => {
+        const { titleOf } = await import(new URL("page/elements/gallery.js", document.baseURI));
+        return titleOf({ id, metadata });
+    }"""
+    hashed, taken = "9f86d081884c7d659a2feaa0c55ad015", "2021-06-20T15:22:10"
+    for name, metadata, titled in (
+        (hashed, {"file": "2021/sea.jpg"}, "sea.jpg"),
+        (hashed, {"file": f"{hashed}.jpg", "taken": taken}, "Sunday, 20 June 2021, 15:22"),
+        ("4A1B0C3D-7788-4f00-9abc-001122334455", {}, "Photo"),
+        ("2021/20190804152210.jpg", {}, "20190804152210.jpg"),
+        (hashed, {"title": "The sea"}, "The sea"),
+    ):
+        assert timeline.evaluate(say, [name, metadata]) == titled
