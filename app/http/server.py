@@ -36,6 +36,31 @@ KEEP_ALIVE = 75
 logger = logging.getLogger("uvicorn.error")
 
 
+class LingeringTransport:
+    """A transport that is closed once the rest of a body has come, or after some seconds.
+
+    A socket that is closed before is reset, and the client, such as a proxy, may lose the answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, has_rest: Callable[[], bool]) -> None:
+        self._transport, self._has_rest = transport, has_rest
+        self.lingers = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Do the rest as the transport does."""
+        return getattr(self._transport, name)
+
+    def close(self) -> None:
+        """Close, or say that nothing more is sent and read on."""
+        if self.lingers or not self._has_rest():
+            self._transport.close()
+            return
+        self.lingers = True
+        if self._transport.can_write_eof():  # TLS cannot
+            self._transport.write_eof()
+        self._transport.resume_reading()
+
+
 class PatientProtocol(H11Protocol):
     """HTTP/1.1 with an end to connections without a whole request.
 
@@ -46,13 +71,15 @@ class PatientProtocol(H11Protocol):
 
     deadline: asyncio.TimerHandle | None = None
     refused = False  # a refused connection takes no place until it is closed
+    lingering: LingeringTransport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request; refuse it beyond the limit of connections."""
         most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
         alike = (other for other in self.connections if isinstance(other, type(self)))
         others = [other.address for other in alike if not other.refused]
-        super().connection_made(transport)
+        self.lingering = LingeringTransport(transport, self._has_rest_of_body)
+        super().connection_made(self.lingering)  # type: ignore[arg-type]
         held = others.count(self.address)
         try:
             check_share("connections", most, len(others), held, self.address)
@@ -86,7 +113,9 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request."""
+        """Wait for the rest of a request; leave what comes after the last answer."""
+        if self.lingering.lingers:
+            return
         if self.deadline is None:
             self._wait()
         super().data_received(data)
@@ -102,6 +131,9 @@ class PatientProtocol(H11Protocol):
         """Wait for nothing."""
         super().connection_lost(exc)
         self._cancel()
+
+    def _has_rest_of_body(self) -> bool:
+        return self.conn.their_state is h11.SEND_BODY
 
     def _wait(self) -> None:
         self._cancel()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from itertools import repeat
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -156,6 +158,36 @@ def test_requests_sent_in_one_go_are_answered_in_order(address: str) -> None:
     assert answer.count(b"HTTP/1.1 404 ") == 20
     places = [answer.index(f'"instance":"{path}"'.encode()) for path in asked]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_a_refused_body_is_read_to_its_end_before_the_connection_closes(
+    address: str, version: bytes
+) -> None:
+    part, parts = b"0" * 2**20, 64
+    head = (
+        b"POST /search/image HTTP/%b\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Connection: close\r\nContent-Length: %d\r\n\r\n" % (version, len(part) * parts)
+    )
+    with connect(address) as client:
+        client.sendall(head)
+        for _ in range(parts):  # a client that reads no answer before
+            client.sendall(part)
+        answer = b"".join(iter(lambda: client.recv(2**16), b""))
+    assert b" 413 " in answer.partition(b"\r\n")[0]
+    assert answer.endswith(b"}")
+
+
+def test_a_client_that_goes_on_sending_is_cut_after_some_seconds(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEADERS", 0.5)
+    head = b"POST /search/image HTTP/1.0\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n"
+    with connect(address) as client:
+        client.sendall(head)
+        zeros = repeat(b"0" * 2**16)
+        with pytest.raises(ConnectionError):
+            deque(map(client.sendall, zeros), maxlen=0)
 
 
 def test_no_request_hides_in_the_body_of_another(address: str) -> None:
