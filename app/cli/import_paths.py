@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -201,10 +202,14 @@ class PathImport:
             typer.echo(table.columns.to_toml(), err=True)
             _print_notes(table.notes)
 
+            reasons = Counter[str]()  # of rows that are stored without a part
+
             def hear(outcome: ImportOutcome) -> None:
                 number = table.take_number(outcome)
                 if self.options.listed:
                     print_change(outcome)
+                if outcome.status == "stored" and outcome.reason:
+                    reasons[outcome.reason] += 1
                 if outcome.status == "refused":
                     record = {"row": number, "reason": outcome.reason}
                     with refused.open("a", encoding="utf-8") as lines:
@@ -222,6 +227,7 @@ class PathImport:
                 overwrite=self.options.overwrite,
             )
             _print_notes(table.describe_values())
+            _print_notes(f"{count:,} rows: {reason}" for reason, count in reasons.most_common(5))
         if refused_rows := self.tally.counts["refused"] - before:
             typer.echo(f"{refused_rows:,} rows are refused, and why: {readable(refused)}", err=True)
         if table.end:

@@ -64,7 +64,7 @@ def add(
         list[str] | None,
         typer.Argument(
             help="Folders, s3://BUCKET/FOLDER, photos, .jsonl files, or tables: .csv, .tsv, "
-            ".parquet."
+            ".txt, .parquet."
         ),
     ] = None,
     collection: Named = DEFAULT_COLLECTION,

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from app.engine.engine import Engine
-from app.imports.folder import TABLE_ENDINGS, is_row
+from app.imports.folder import ROW_ENDINGS, is_row
 from app.imports.folders.moves import list_sources
 from app.imports.folders.objects import ObjectFolder
 from app.imports.sources import ImportOutcome, ItemSource, readable
@@ -136,7 +136,7 @@ class Departures:
 
 def can_be_synced(path: Path | ObjectFolder) -> bool:
     """Return whether a path is a folder or has rows."""
-    return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in TABLE_ENDINGS
+    return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in ROW_ENDINGS
 
 
 def _digest(place: str) -> bytes:

@@ -35,6 +35,7 @@ PHOTO_ENDINGS = {
 }
 READ_ENDINGS = PHOTO_ENDINGS | RAW_ENDINGS | VIDEO_ENDINGS | {".pdf"}
 TABLE_ENDINGS = {".jsonl", ".csv", ".tsv", ".parquet"}
+ROW_ENDINGS = TABLE_ENDINGS | {".txt"}  # of files with rows; in a folder a .txt is mostly none
 OTHER_TABLES = {".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".json", ".xml", ".gz", ".zip", ".db"}
 EXPORTED = {".jxl", ".jp2", ".psd", ".psb", ".xcf", ".svg", ".ai", ".eps", ".exr", ".tga"}
 # Folders of thumbnails, deleted files and snapshots that storage and systems make.
@@ -72,7 +73,7 @@ def _find(
     elif path.suffix.lower() == ".jsonl" and path.is_file():
         yield from read_items(path.resolve(), reading)
     elif path.suffix.lower() in OTHER_TABLES and not is_photo(_read_head(path)):
-        reason = f"tables are read as {', '.join(sorted(TABLE_ENDINGS))}: export it as one of these"
+        reason = f"tables are read as {', '.join(sorted(ROW_ENDINGS))}: export it as one of these"
         yield ImportOutcome(readable(path), "refused", reason)
     elif path.exists():
         yield _make_source(path.resolve(), Path(path.name), reading=reading)
@@ -205,7 +206,7 @@ def _let_move(entry: ItemSource | ImportOutcome) -> ItemSource | ImportOutcome:
 
 def is_row(place: str) -> bool:
     """Return whether a place is a row of a file."""
-    return any(f"{ending}#" in place.lower() for ending in TABLE_ENDINGS)
+    return any(f"{ending}#" in place.lower() for ending in ROW_ENDINGS)
 
 
 def _overlap(one: Path, other: Path) -> bool:

@@ -88,12 +88,23 @@ def store(
     }
     patched = dict(patch_items(engine, collection, home, list(patches.values())))
     yield from patched.values()
-    new = [draft for draft in drafts if draft.source not in patched]
+    new = [
+        _note_lost_photos(draft, stored.get(draft.id))
+        for draft in drafts
+        if draft.source not in patched
+    ]
     for draft, reason in zip(new, engine.put_each(collection, home, new), strict=True):
         place = draft.source or draft.id
         change: Change = "changed" if draft.id in stored else "new"
         outcome = ImportOutcome(place, "stored", "; ".join(draft.notes), change=change)
         yield ImportOutcome(place, "refused", reason) if reason else outcome
+
+
+def _note_lost_photos(draft: Draft, stored: Item | None) -> Draft:
+    """Note lost photos of a draft without any."""
+    if draft.pictures or stored is None or not stored.photos:
+        return draft
+    return replace(draft, notes=(*draft.notes, f"its {len(stored.photos)} photos are gone"))
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:

@@ -2,8 +2,9 @@
 import { fieldsBody, jsonBody, pathOf } from "./bodies.js";
 import { noAnswer } from "./errors.js";
 import { batches, checkAddress, imageText, isAddress, listPhotos } from "./items.js";
-import { placeStatuses, toJson } from "./items.js";
+import { placeStatuses } from "./items.js";
 import type { Batch, Image, NewItem } from "./items.js";
+import { checkList, toJson } from "./json.js";
 import { follow } from "./requests.js";
 import { Searches } from "./searches.js";
 import { Transport, type Call, type CallOptions } from "./transport.js";
@@ -15,7 +16,10 @@ export interface ClientOptions {
   key?: string;
   /** The set of items; "default" if it is left out. */
   collection?: string;
-  /** Milliseconds within which the next part of an answer comes; two minutes if left out. */
+  /**
+   * Milliseconds within which an answer begins, retries and pauses included, and each next part of
+   * it comes; two minutes if left out.
+   */
   timeout?: number;
 }
 
@@ -42,8 +46,9 @@ export interface UploadOptions extends CallOptions {
 /**
  * Tessera at an address.
  *
- * Busy answers (429, 503 with Retry-After) are repeated after the time they ask for; other
- * failures throw TesseraError. A page that the service serves gives the address "".
+ * Busy answers (429, 503 with Retry-After) are repeated after the time they ask for, and refused
+ * connections for ten seconds; other failures throw TesseraError. A page that the service serves
+ * gives the address "".
  */
 export class Client extends Searches {
   constructor(address: string | Transport, options: ClientOptions = {}) {
@@ -60,6 +65,7 @@ export class Client extends Searches {
   /** Store an item and replace the former one; searches find it immediately. */
   async putItem(id: string, content: Content, options?: CallOptions): Promise<api.StoredItem> {
     const { image, images, ...fields } = content;
+    checkList(fields.sentences, "sentences");
     const photos = listPhotos({ image, images });
     const addresses = photos.every(isAddress);
     const named = addresses && photos.length > 0 ? { images: photos.map(checkAddress) } : {};
@@ -164,7 +170,7 @@ export class Client extends Searches {
     const query = {
       limit,
       cursor: cursor ?? undefined,
-      filter: filter ? toJson(filter) : undefined,
+      filter: filter ? toJson(filter, "filter") : undefined,
     };
     return this.get("/items", query, options);
   }

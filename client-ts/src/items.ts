@@ -1,4 +1,5 @@
 /** Items to upload, as lines of JSON, and batches of lines. */
+import { checkList, kindOf, quote, toJson } from "./json.js";
 import type { ImportLine, ImportStatus } from "./types.gen.js";
 
 /** An image file, or its address for the service to fetch. */
@@ -67,9 +68,10 @@ export async function* placeStatuses(
   yield* refused;
 }
 
-/** All photos, in order. */
-export function listPhotos(item: Pick<NewItem, "image" | "images">): Image[] {
-  return [...(item.image === undefined ? [] : [item.image]), ...(item.images ?? [])];
+/** All photos, in order; TypeError if `images` is no list. */
+export function listPhotos({ image, images }: Pick<NewItem, "image" | "images">): Image[] {
+  const others = checkList(images, "images");
+  return image === undefined || image === null ? others : [image, ...others];
 }
 
 /** Whether an image is an address for the service to fetch. */
@@ -88,10 +90,14 @@ export async function imageText(image: Image): Promise<string> {
   return btoa(binary);
 }
 
-/** The file of an image, for a form; TypeError for an address. */
+/** The file of an image, for a form; TypeError for an address, or no file. */
 export function toBlob(image: Image): Blob {
   if (image instanceof Blob) return image;
   if (isAddress(image)) throw new TypeError(`give a file here, not the address ${quote(image)}`);
+  if (!ArrayBuffer.isView(image) && kindOf(image) !== "ArrayBuffer") {
+    const kind = kindOf(image);
+    throw new TypeError(`an image is a Blob, bytes, or an address, not of the type ${kind}`);
+  }
   return new Blob([image as BlobPart]);
 }
 
@@ -102,27 +108,18 @@ export function checkAddress(image: string): string {
   throw new TypeError(`${quote(image)} is not an address that begins with http:// (${advice})`);
 }
 
-/** JSON of a value; RangeError for numbers that JSON lacks. */
-export function toJson(value: unknown): string {
-  return JSON.stringify(value, (key, part: unknown) => {
-    if (typeof part === "number" && !Number.isFinite(part)) {
-      throw new RangeError(`${quote(key)} is ${part}, which JSON cannot express`);
-    }
-    return part;
-  });
-}
-
 async function toLine(item: NewItem): Promise<string> {
+  if (kindOf(item) !== "Object") {
+    throw new TypeError(`an item is an object such as {id: "a"}, not of the type ${kindOf(item)}`);
+  }
   const { image, images, ...row } = item;
+  checkList(row.sentences, "sentences");
   const photos = await Promise.all(listPhotos({ image, images }).map(imageText));
   return `${toJson(photos.length > 0 ? { ...row, images: photos } : row)}\n`;
 }
 
-function refuse(place: number, item: NewItem, failure: unknown): ImportStatus {
+function refuse(place: number, item: NewItem | null | undefined, failure: unknown): ImportStatus {
   const reason = failure instanceof Error ? failure.message : String(failure);
-  return { line: place, id: item.id, status: "refused", reason };
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  const id = typeof item?.id === "string" ? item.id : null;
+  return { line: place, id, status: "refused", reason };
 }

@@ -1,6 +1,6 @@
 /** Requests of a client: its collection, its transport, and pages. */
 import { fieldsBody } from "./bodies.js";
-import type { Image } from "./items.js";
+import { listPhotos, type Image } from "./items.js";
 import type { Call, CallOptions, Transport } from "./transport.js";
 
 /** The fields of a request, and the file of a photo. */
@@ -40,8 +40,7 @@ export abstract class Requests {
 
   #post(path: string, query: { image?: Image }): Call {
     const { image, ...fields } = query;
-    const photos = image === undefined ? [] : [image];
-    const body = fieldsBody({ ...fields, collection: this.collection }, photos);
+    const body = fieldsBody({ ...fields, collection: this.collection }, listPhotos({ image }));
     return { method: "POST", path, ...body };
   }
 }

@@ -1,9 +1,12 @@
 /** Requests: retries, time-outs, and answers that are checked. */
 import { cutText, describe, foreignAnswer, isRefusedConnection } from "./errors.js";
 import { noAnswer, readProblem } from "./errors.js";
+import { checkText } from "./json.js";
 
 const ATTEMPTS = 8;
 const LONGEST_WAIT = 30_000; // milliseconds
+const CONNECTING = 10_000; // milliseconds, in which a refused connection is tried again
+const LONGEST_TIMEOUT = 2 ** 31; // milliseconds; timers end longer ones at once
 const SLOWEST = 50; // bytes a millisecond, in which a body must be sent
 
 /** What one call may be given. */
@@ -30,6 +33,10 @@ export class Transport {
 
   constructor(url: string, timeout: number, key: string | undefined) {
     checkAddress(url);
+    if (!(timeout > 0 && timeout < LONGEST_TIMEOUT)) {
+      const range = `a number of milliseconds above 0 and below ${LONGEST_TIMEOUT}`;
+      throw new RangeError(`timeout is ${range}, such as 120_000, got ${timeout}`);
+    }
     this.#url = url.replace(/\/+$/, "");
     this.#timeout = timeout;
     this.#key = key;
@@ -44,21 +51,25 @@ export class Transport {
     const { method, body, path } = call;
     const request: RequestInit = { method, body, headers, redirect: "manual" };
     const timeout = this.#timeout + measure(body) / SLOWEST;
+    const start = performance.now();
     for (let attempt = 1; ; attempt++) {
-      const patience = new Patience(timeout, signal);
-      const last = attempt === ATTEMPTS;
-      let wait = 250 * 2 ** attempt;
+      const patience = new Patience(Math.max(start + timeout - performance.now(), 1), signal);
+      const isLast = (wait: number, limit: number): boolean =>
+        attempt === ATTEMPTS || performance.now() - start + wait >= limit;
+      let wait = choosePause(attempt);
       try {
         const { signal } = patience;
         const response = await patience.during(fetch(address, { ...request, signal }));
-        if (last || !isBusy(response)) return await new Answer(call, response, patience).check();
-        const seconds = response.headers.get("retry-after") ?? "";
-        if (/^\d+$/.test(seconds)) wait = Number(seconds) * 1000;
+        wait = choosePause(attempt, response);
+        if (isLast(wait, timeout) || !isBusy(response)) {
+          return await new Answer(call, response, patience).check();
+        }
         await response.body?.cancel();
       } catch (failure) {
+        const last = isLast(wait, Math.min(timeout, CONNECTING));
         if (last || !isRefusedConnection(failure)) throw patience.explain(path, failure);
       }
-      await pause(Math.min(wait, LONGEST_WAIT), signal);
+      await pause(wait, signal);
     }
   }
 }
@@ -204,6 +215,13 @@ function isBusy(response: Response): boolean {
   return [429, 503].includes(response.status) && response.headers.has("retry-after");
 }
 
+/** The milliseconds to wait: Retry-After, or longer each time. */
+function choosePause(attempt: number, response?: Response): number {
+  const seconds = response?.headers.get("retry-after") ?? "";
+  const wait = /^\d+$/.test(seconds) ? Number(seconds) * 1000 : 250 * 2 ** attempt;
+  return Math.min(wait, LONGEST_WAIT);
+}
+
 /** TypeError for what is no address of a service; a page gives a path, or "". */
 function checkAddress(url: string): void {
   if (url === "" || url.startsWith("/")) return;
@@ -215,7 +233,7 @@ function checkAddress(url: string): void {
 function writeQuery(query: NonNullable<Call["query"]>): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parts.set(name, String(value));
+    if (value !== undefined) parts.set(name, checkText(String(value), name));
   }
   return parts.size > 0 ? `?${parts}` : "";
 }

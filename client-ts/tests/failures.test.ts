@@ -1,62 +1,24 @@
 /** Refusals, retries, and missing answers, from a server of these tests. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 
-import { Client, TesseraError, type ClientOptions } from "tessera-search-client";
+import { Client } from "tessera-search-client";
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-const JSON_TYPE = { "Content-Type": "application/json" };
-const TIMEOUT = 120_000; // of a request, by default
-const EMPTY = JSON.stringify({ collections: [] });
+import { EMPTY, JSON_TYPE, against, fails, says, works, type Answer } from "./servers.js";
 
-const works: Answer = (_, response) => response.writeHead(200, JSON_TYPE).end(EMPTY);
-const says =
-  (status: number, headers: Record<string, string>, body = ""): Answer =>
-  (_, response) =>
-    response.writeHead(status, headers).end(body);
-
-/** Ask a server that gives these answers, the last one from then on; its requests are listed. */
-async function against(
-  answers: Answer[],
-  ask: (client: Client, requests: IncomingMessage[]) => Promise<void>,
-  options: ClientOptions = {},
-): Promise<void> {
-  const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    requests.push(request);
-    const answer = answers[Math.min(requests.length, answers.length) - 1];
-    request.resume().on("end", () => answer?.(request, response));
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  try {
-    await ask(new Client(`http://127.0.0.1:${port}/`, options), requests);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
-}
-
-const fails =
-  (kind: string, status: number, detail: RegExp) =>
-  (error: unknown): boolean => {
-    assert(error instanceof TesseraError, String(error));
-    assert.deepEqual([error.kind, error.status], [kind, status]);
-    assert.match(error.detail, detail);
-    return true;
-  };
-
-/** Let all pauses of retries pass at once, and list them; fetch's timers stay. */
+/** Let all pauses of retries pass at once, and list them; other timers stay. */
 function skipPauses(context: { mock: typeof test.mock }): number[] {
   const pauses: number[] = [];
   const later = setTimeout;
+  const clock = performance.now.bind(performance);
+  const skipped = (): number => pauses.reduce((sum, wait) => sum + wait, 0);
+  context.mock.method(performance, "now", () => clock() + skipped());
   context.mock.method(globalThis, "setTimeout", (...timer: Parameters<typeof later>) => {
     const [run, wait = 0] = timer;
-    const ours = new Error().stack?.includes("/dist/transport.js") ?? false;
-    if (!ours || wait >= TIMEOUT) return later(...timer);
+    if (!/ pause .*\/dist\/transport\.js/.test(new Error().stack ?? "")) return later(...timer);
     pauses.push(wait);
     return later(run, 0);
   });
@@ -113,16 +75,58 @@ test("a failure is not repeated", async () => {
   });
 });
 
-test("a service that is not there is told after all attempts", async (context) => {
-  const pauses = skipPauses(context);
+/** An address without a listener. */
+async function unused(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, "close");
-  const asked = new Client(`http://127.0.0.1:${port}`).collections();
+  return `http://127.0.0.1:${port}`;
+}
+
+test("a service that is not there is told within ten seconds", async (context) => {
+  const pauses = skipPauses(context);
+  const asked = new Client(await unused()).collections();
   await assert.rejects(asked, fails("unreachable", 503, /ECONNREFUSED/));
-  assert.equal(pauses.length, 7);
+  assert.deepEqual(pauses, [500, 1000, 2000, 4000]);
+});
+
+test("a timeout bounds a call with its retries", async (context) => {
+  const pauses = skipPauses(context);
+  const asked = new Client(await unused(), { timeout: 2000 }).collections();
+  await assert.rejects(asked, fails("unreachable", 503, /ECONNREFUSED/));
+  assert.deepEqual(pauses.splice(0), [500, 1000]);
+  const busy = says(503, { "Retry-After": "2" }, "later");
+  await against(
+    [busy],
+    async (client, requests) => {
+      await assert.rejects(client.collections(), fails("foreign-answer", 503, /later/));
+      assert.deepEqual([pauses, requests.length], [[2000, 2000], 3]);
+    },
+    { timeout: 5000 },
+  );
+});
+
+test("a timeout counts what retries took", async (context) => {
+  skipPauses(context);
+  const busy = says(503, { "Retry-After": "30" });
+  const silent: Answer = () => undefined;
+  const short = /nothing came for (\d+ ms|[12](\.\d)? s)$/;
+  await against(
+    [busy, busy, silent],
+    async (client, requests) => {
+      await assert.rejects(client.collections(), fails("no-answer", 504, short));
+      assert.equal(requests.length, 3);
+    },
+    { timeout: 62_000 },
+  );
+});
+
+test("a timeout that is no time is refused", () => {
+  for (const timeout of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]) {
+    assert.throws(() => new Client("http://test", { timeout }), /timeout is a number of millisec/);
+  }
 });
 
 test("an answer that breaks off, or does not come, is no answer", async () => {
@@ -275,7 +279,8 @@ test("what cannot be sent as it is, is refused before it is sent", async () => {
       assert.throws(() => new Client(address), TypeError);
     }
     await assert.rejects(async () => client.getItem(".."), RangeError);
-    await assert.rejects(client.putItem("a", { metadata: { n: Number.NaN } }), /"n" is NaN/);
+    const metadata = { n: Number.NaN };
+    await assert.rejects(client.putItem("a", { metadata }), /metadata\.n is NaN/);
     await assert.rejects(client.putItem("a", { image: "dog.jpg" }), /"dog.jpg" is not an address/);
     const mixed = { images: ["https://test/a.jpg", new Blob(["photo"])] };
     await assert.rejects(client.putItem("a", mixed), /give a file here/);

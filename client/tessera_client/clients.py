@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -14,15 +14,13 @@ from tessera_client import calls
 from tessera_client.calls import Call
 from tessera_client.endpoints import Endpoints
 from tessera_client.errors import read_answer, report_failures
-from tessera_client.items import NewItem, batches
+from tessera_client.items import NewItem, batches, iterate_in_thread
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, ProductHit, RegionHit, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
-from tessera_client.retries import RETRIES
+from tessera_client.retries import TIMEOUT, Patience, check_timeout
 
 Answer = TypeVar("Answer")
-
-TIMEOUT, CONNECTING = 120.0, 10.0  # seconds
 
 
 class Client(Endpoints):
@@ -30,8 +28,9 @@ class Client(Endpoints):
 
     `Client("http://localhost:8000", key="…")` asks a service; `Client(path="data")` needs none, but
     the package tessera; `settings` are then those of the service, such as matcher. Busy answers
-    (429, 503) are repeated after the time they ask for; other failures raise TesseraError.
-    `timeout`, in seconds, is for each part of a service's answer.
+    (429, 503) are repeated after the time they ask for, and refused connections for ten seconds;
+    other failures raise TesseraError. Within `timeout` seconds the answer begins, retries and
+    pauses included, and each next part of it comes.
     """
 
     def __init__(
@@ -45,12 +44,9 @@ class Client(Endpoints):
         timeout: float = TIMEOUT,
     ) -> None:
         address = _choose_address(url, path)
+        self.collection, self._timeout = collection, check_timeout(timeout)
         transport = None if path is None else LocalTransport(Path(path), dict(settings or {}))
-        self.collection = collection
-        patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECTING))
-        self._http = httpx2.Client(
-            base_url=address, headers=_headers(key), timeout=patience, transport=transport
-        )
+        self._http = httpx2.Client(base_url=address, headers=_headers(key), transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -70,15 +66,18 @@ class Client(Endpoints):
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
         other = object.__new__(type(self))
-        other.collection, other._http = collection, self._http
+        other.collection, other._timeout, other._http = collection, self._timeout, self._http
         return other
 
     def send(self, call: Call[Answer]) -> Answer:
         """Send a call, again if the service is busy."""
-        arguments = call.arguments(self.collection)
-        send = Retrying(**RETRIES)
+        arguments, patience = call.arguments(self.collection), Patience(self._timeout)
+
+        def ask() -> httpx2.Response:
+            return self._http.request(call.method, call.path, timeout=patience.left(), **arguments)
+
         with report_failures(call.path):
-            response = send(self._http.request, call.method, call.path, **arguments)
+            response = Retrying(**patience.retries())(ask)
         return read_answer(call, response)
 
     def image_hits(self, text: str | None = None, **options: Any) -> Iterator[ImageHit]:
@@ -113,9 +112,9 @@ class Client(Endpoints):
 
         Yields a status for each.
 
-        `line` counts the items from 1. An item with a missing photo is refused. `progress` is told
-        how many items have a status. A collection that is dropped meanwhile is not made again:
-        TesseraError of the kind not-found.
+        `line` counts the items from 1. What cannot be sent is refused, such as an item with a
+        missing photo. `progress` is told how many items have a status. A collection that is dropped
+        meanwhile is not made again: TesseraError of the kind not-found.
         """
         done = 0
         for batch in batches(items):
@@ -149,11 +148,10 @@ class AsyncClient(Endpoints):
         timeout: float = TIMEOUT,
     ) -> None:
         address = _choose_address(url, path)
+        self.collection, self._timeout = collection, check_timeout(timeout)
         transport = None if path is None else AsyncLocalTransport(Path(path), dict(settings or {}))
-        self.collection = collection
-        patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECTING))
         self._http = httpx2.AsyncClient(
-            base_url=address, headers=_headers(key), timeout=patience, transport=transport
+            base_url=address, headers=_headers(key), transport=transport
         )
 
     async def __aenter__(self) -> Self:
@@ -174,17 +172,19 @@ class AsyncClient(Endpoints):
     def on(self, collection: str) -> Self:
         """The same client for another collection; closing either closes both."""
         other = object.__new__(type(self))
-        other.collection, other._http = collection, self._http
+        other.collection, other._timeout, other._http = collection, self._timeout, self._http
         return other
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send a call, again if the service is busy."""
-        arguments = call.arguments(self.collection)
-        send = AsyncRetrying(**RETRIES)
+        arguments, patience = call.arguments(self.collection), Patience(self._timeout)
+
+        async def ask() -> httpx2.Response:
+            left = patience.left()
+            return await self._http.request(call.method, call.path, timeout=left, **arguments)
+
         with report_failures(call.path):
-            response: httpx2.Response = await send(
-                self._http.request, call.method, call.path, **arguments
-            )
+            response: httpx2.Response = await AsyncRetrying(**patience.retries())(ask)
         return read_answer(call, response)
 
     async def image_hits(self, text: str | None = None, **options: Any) -> AsyncIterator[ImageHit]:
@@ -226,17 +226,19 @@ class AsyncClient(Endpoints):
                 yield item
 
     async def upload(
-        self, items: Iterable[NewItem], progress: Callable[[int], None] | None = None
+        self,
+        items: Iterable[NewItem] | AsyncIterable[NewItem],
+        progress: Callable[[int], None] | None = None,
     ) -> AsyncIterator[ImportStatus]:
-        """Store many items in batches.
+        """Store many items in batches, also of an asynchronous generator.
 
         Yields a status for each.
 
-        `line` counts the items from 1. An item with a missing photo is refused. `progress` is told
-        how many items have a status. A collection that is dropped meanwhile is not made again:
-        TesseraError of the kind not-found.
+        `line` counts the items from 1. What cannot be sent is refused, such as an item with a
+        missing photo. `progress` is told how many items have a status. A collection that is dropped
+        meanwhile is not made again: TesseraError of the kind not-found.
         """
-        done, waiting = 0, batches(items)
+        done, waiting = 0, batches(iterate_in_thread(items))
         while batch := await asyncio.to_thread(next, waiting, None):  # reads photos
             call = calls.upload(bytes(batch.lines), create=not done)
             for status in batch.place(await self.send(call) if batch.places else []):

@@ -53,7 +53,7 @@ def report_failures(path: str) -> Iterator[None]:
     """
     try:
         yield
-    except httpx2.TransportError as failed:
+    except httpx2.RequestError as failed:
         reached = not isinstance(failed, httpx2.ConnectError | httpx2.ConnectTimeout)
         detail = str(failed) or type(failed).__name__
         raise _miss(path, detail, reached=reached) from failed

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tessera_client.json_values import convert_metadata, to_list, write_json
 from tessera_client.models import ImportStatus
 
 Image = bytes | str | Path  # an image file's bytes, its path, or its address
 
 BATCH_LINES, BATCH_BYTES = 256, 32 * 2**20
+END = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +34,42 @@ class NewItem:
 
     @property
     def photos(self) -> list[Image]:
-        """All photos, in order."""
-        return [*([] if self.image is None else [self.image]), *self.images]
+        """All photos, in order; TypeError if `images` is no list."""
+        return list_photos(self.image, self.images)
 
     def line(self) -> bytes:
-        """Return a line of a bulk import; OSError for unreadable photos."""
+        """Return a line of a bulk import.
+
+        OSError for unreadable photos, TypeError or ValueError for what is no JSON.
+        """
         row: dict[str, Any] = {"id": self.id}
         if photos := self.photos:
             row["images"] = [image_text(photo) for photo in photos]
-        if self.sentences:
-            row["sentences"] = list(self.sentences)
+        if sentences := to_list(self.sentences, "sentences"):
+            row["sentences"] = sentences
         if self.metadata:
-            row["metadata"] = dict(self.metadata)
+            row["metadata"] = convert_metadata(self.metadata)
         if self.stamp is not None:
             row["stamp"] = self.stamp
-        return json.dumps(row).encode() + b"\n"
+        return write_json(row).encode() + b"\n"
+
+
+def check_item(item: Any) -> NewItem:
+    """Return an item to store; TypeError for another type."""
+    if isinstance(item, NewItem):
+        return item
+    advice = "NewItem(**row)" if isinstance(item, dict) else "NewItem(id, …)"
+    raise TypeError(f"an item to store is {advice}, not a {type(item).__name__}")
+
+
+def list_photos(image: Image | None, images: Iterable[Image]) -> list[Image]:
+    """Return all photos, in order; TypeError if `images` is no list."""
+    return [*([] if image is None else [image]), *(to_list(images, "images") or [])]
 
 
 def is_address(image: Image) -> bool:
     """Return whether an image is an address for the service to fetch."""
-    return isinstance(image, str) and image.startswith(("http://", "https://"))
+    return isinstance(image, str) and image.lower().startswith(("http://", "https://"))
 
 
 def image_text(image: Image) -> str:
@@ -60,7 +78,9 @@ def image_text(image: Image) -> str:
 
 
 def read_image(image: Image) -> bytes:
-    """An image file's bytes."""
+    """Return an image file's bytes; ValueError for an address."""
+    if is_address(image):
+        raise ValueError(f"give a file here, not the address {image!r:.200}")
     return image if isinstance(image, bytes) else Path(image).read_bytes()
 
 
@@ -93,7 +113,7 @@ def batches(items: Iterable[NewItem]) -> Iterator[Batch]:
     batch = Batch()
     for place, item in enumerate(items, 1):
         try:
-            line = item.line()
+            line = check_item(item).line()
         except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
             batch.refused.append(_refuse(place, item, wrong))
             continue
@@ -107,5 +127,26 @@ def batches(items: Iterable[NewItem]) -> Iterator[Batch]:
         yield batch
 
 
-def _refuse(place: int, item: NewItem, wrong: Exception) -> ImportStatus:
-    return ImportStatus(line=place, id=item.id, status="refused", reason=str(wrong))
+def iterate_in_thread(
+    items: Iterable[NewItem] | AsyncIterable[NewItem],
+) -> Iterable[NewItem]:
+    """Return items for a worker thread; asynchronous ones run in this loop."""
+    if isinstance(items, AsyncIterable):
+        return _await_each(aiter(items), asyncio.get_running_loop())
+    return items
+
+
+def _await_each(
+    items: AsyncIterator[NewItem], loop: asyncio.AbstractEventLoop
+) -> Iterator[NewItem]:
+    async def take() -> Any:
+        return await anext(items, END)
+
+    while (item := asyncio.run_coroutine_threadsafe(take(), loop).result()) is not END:
+        yield item
+
+
+def _refuse(place: int, item: Any, wrong: Exception) -> ImportStatus:
+    name = getattr(item, "id", None)
+    known = name if isinstance(name, str) else None
+    return ImportStatus(line=place, id=known, status="refused", reason=str(wrong))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import (
+    AsyncIterable,
     Awaitable,
     Callable,
     Generator,
@@ -16,16 +17,15 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from tessera_client import calls
 from tessera_client.calls import Call, Filter
 from tessera_client.errors import TesseraError
-from tessera_client.items import Image, NewItem, batches, is_address
+from tessera_client.items import NewItem, batches, check_item, iterate_in_thread
+from tessera_client.stamps import add_stamp, has_same_content
 
 MOST_DELETED = 0.1  # of the items that are there
 TOGETHER = 1_000  # items that are compared, or deleted, at a time
@@ -81,8 +81,9 @@ def sync(
     that pass `filter` and are not in the list are deleted in the end, unless they are more than the
     share `most_deleted`: a list that is empty by mistake then deletes nothing, and 1 allows all.
     Repeat an interrupted call to continue it. A refused item stays as it was, and so does an item
-    with a missing photo. Of several items with one id, the first counts. Raises ValueError for a
-    share outside 0 to 1.
+    with a missing photo. Of several items with one id, the first counts. An item without an id is
+    refused; as any stored item may be it, ValueError is raised in the end if any would be deleted.
+    Raises ValueError for a share outside 0 to 1, too.
     """
     if not 0 <= most_deleted <= 1:
         raise ValueError(f"most_deleted is a share from 0 to 1, got {most_deleted}")
@@ -90,17 +91,24 @@ def sync(
     yield calls.upload(b"")  # which makes a collection that is new
     stamps = yield from _list_stamps(filter)
     listed_ids: set[str] = set()
-    stream = _select_new(items, listed_ids, report)
+    unnamed: list[int] = []
+    stream = _select_new(items, listed_ids, unnamed, report)
     while part := list(islice(stream, TOGETHER)):
         changed = [item for item in part if stamps.get(item.id) != item.stamp]
         report.unchanged += len(part) - len(changed)
-        alike = {item.id for item in changed if _same_content(stamps.get(item.id), item)}
+        alike = {item.id for item in changed if has_same_content(stamps.get(item.id), item)}
         patchable = [item for item in changed if item.id in alike]
         moved = yield from _patch(patchable, stamps, report)
         others = [item for item in changed if item.id not in alike]
         yield from _store([*others, *moved], report, progress)
         _tell(progress, report)
     gone = sorted(stamps.keys() - listed_ids)
+    if gone and unnamed:
+        raise ValueError(
+            f"{len(unnamed):,} of {report.read:,} items have no id, the first is item "
+            f"{unnamed[0]:,}: which stored ones are not in the list is unknown, so nothing was "
+            f"deleted. Give each a text as its id and sync again"
+        )
     if len(gone) > most_deleted * len(stamps):
         raise TooManyGone(gone, len(stamps), most_deleted)
     for start in range(0, len(gone), TOGETHER):
@@ -108,49 +116,6 @@ def sync(
         report.deleted += answer.deleted
         _tell(progress, report)
     return report
-
-
-def make_stamp(item: NewItem) -> str:
-    """Return the caller's stamp, or digests of content and metadata.
-
-    OSError for a photo that is not there, TypeError or ValueError for metadata that are no JSON.
-    """
-    looks = [_describe_image(photo) for photo in item.photos]
-    metadata = _digest(dict(item.metadata))
-    if item.stamp is not None:
-        return item.stamp
-    return f"{_digest([looks, list(item.sentences)])}.{metadata}"
-
-
-def _describe_image(image: Image) -> str:
-    """Return a digest, an address, or a path with size and time."""
-    if isinstance(image, bytes):
-        return sha256(image).hexdigest()
-    if is_address(image):
-        return str(image)
-    status = Path(image).stat()
-    return f"{image} {status.st_size} {status.st_mtime_ns}"
-
-
-def _digest(value: Any) -> str:
-    return sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()[:32]
-
-
-def _same_content(was: str | None, item: NewItem) -> bool:
-    """Return whether only the metadata of an item differ."""
-    parts = (was or "").split(".")
-    ours = len(parts) == 2 and len(parts[0]) == len(parts[1]) == 32
-    return ours and (item.stamp or "").startswith(f"{parts[0]}.") and not _has_null(item.metadata)
-
-
-def _has_null(value: Any) -> bool:
-    """Return whether an object holds a null.
-
-    Merge patches cannot express one.
-    """
-    if isinstance(value, Mapping):
-        return any(_has_null(part) for part in value.values())
-    return value is None
 
 
 def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, str | None]]:
@@ -165,22 +130,39 @@ def _list_stamps(where: Filter | None) -> Generator[Call[Any], Any, dict[str, st
 
 
 def _select_new(
-    items: Iterable[NewItem], listed_ids: set[str], report: Report
+    items: Iterable[NewItem], listed_ids: set[str], unnamed: list[int], report: Report
 ) -> Iterator[NewItem]:
-    """Yield items with a new id and all photos, with stamps."""
+    """Yield items with a new id and all photos, with stamps.
+
+    `unnamed` gets the numbers of items without an id, from 1.
+    """
     for item in items:
         report.read += 1
         try:
-            stamp = make_stamp(item)
-        except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
-            listed_ids.add(item.id)
-            report.refused.append((item.id, str(wrong)))
+            name = _get_id(item)
+        except TypeError as wrong:
+            unnamed.append(report.read)
+            report.refused.append(("", f"item {report.read}: {wrong}"))
             continue
-        if item.id in listed_ids:
-            report.refused.append((item.id, "its id comes twice"))
+        twice = name in listed_ids
+        listed_ids.add(name)
+        try:
+            stamped = add_stamp(item)
+        except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
+            report.refused.append((name, str(wrong)))
+            continue
+        if twice:
+            report.refused.append((name, "its id comes twice"))
         else:
-            listed_ids.add(item.id)
-            yield replace(item, stamp=stamp)
+            yield stamped
+
+
+def _get_id(item: Any) -> str:
+    """Return an item's id; TypeError for another type, or no id."""
+    name: Any = check_item(item).id
+    if not isinstance(name, str) or not name.strip():
+        raise TypeError(f"its id is {name!r:.80}, and an id is a text that is not blank")
+    return name
 
 
 def _patch(
@@ -269,9 +251,11 @@ class AsyncProductSync:
     def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
         self._send = send
 
-    async def sync(self, items: Iterable[NewItem], **options: Any) -> Report:
+    async def sync(
+        self, items: Iterable[NewItem] | AsyncIterable[NewItem], **options: Any
+    ) -> Report:
         """See tessera_client.products.sync."""
-        work, answer = sync(items, **options), None
+        work, answer = sync(iterate_in_thread(items), **options), None
         while not isinstance(step := await asyncio.to_thread(_next, work, answer), Report):
             try:
                 answer = await self._send(step)

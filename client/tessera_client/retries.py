@@ -1,19 +1,52 @@
-"""Retries of requests, and the pauses between them."""
+"""Retries of requests: their number, pauses, and time in all."""
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
+from time import monotonic as read_clock
 from typing import Any
 
 import httpx2
-from tenacity import RetryCallState, retry_if_exception, retry_if_result, stop_after_attempt
+from tenacity import RetryCallState, retry_if_exception, retry_if_result
 
 ATTEMPTS = 8
 LONGEST_WAIT = 30.0  # seconds
+TIMEOUT, CONNECTING = 120.0, 10.0  # seconds, of a call and of its connection, with all retries
 
 
-def _is_refused(response: httpx2.Response) -> bool:
+def check_timeout(seconds: float) -> float:
+    """Return a number of seconds; ValueError unless positive and finite."""
+    if not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+        raise ValueError(f"timeout is a positive number of seconds, such as 120, got {seconds!r}")
+    return seconds
+
+
+class Patience:
+    """The time of a call with its retries, in seconds."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout, self._start = timeout, read_clock()
+
+    def left(self) -> httpx2.Timeout:
+        """Return the time-outs of the next attempt."""
+        seconds = max(self._timeout - (read_clock() - self._start), 0.001)
+        return httpx2.Timeout(seconds, connect=min(seconds, CONNECTING))
+
+    def retries(self) -> dict[str, Any]:
+        """Return the options of tenacity's Retrying."""
+        return RETRIES | {"stop": self._is_over}
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        """Return whether no attempt is left, or no time."""
+        refused = state.outcome is not None and state.outcome.failed
+        most = min(self._timeout, CONNECTING) if refused else self._timeout
+        late = read_clock() - self._start + state.upcoming_sleep >= most
+        return late or state.attempt_number >= ATTEMPTS
+
+
+def _is_busy(response: httpx2.Response) -> bool:
     """Return whether a busy service did nothing.
 
     Such a request may be repeated.
@@ -51,9 +84,8 @@ def _pause(state: RetryCallState) -> float:
 
 
 RETRIES: dict[str, Any] = {
-    "retry": retry_if_result(_is_refused) | retry_if_exception(_may_pass),
+    "retry": retry_if_result(_is_busy) | retry_if_exception(_may_pass),
     "wait": _pause,
-    "stop": stop_after_attempt(ATTEMPTS),
     # At last the answer is given as it is, or the failure raised.
     "retry_error_callback": lambda state: state.outcome.result(),
 }

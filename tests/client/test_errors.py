@@ -114,6 +114,14 @@ def test_an_answer_that_breaks_off_is_no_answer() -> None:
     assert (refused.value.status, refused.value.kind) == (504, "no-answer")
 
 
+def test_an_answer_that_cannot_be_unpacked_is_no_answer() -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    broken = httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(b"no archive"))
+    with pytest.raises(TesseraError) as refused:
+        answering(broken).get_item("a")
+    assert (refused.value.status, refused.value.kind) == (504, "no-answer")
+
+
 def test_an_upload_with_fewer_statuses_than_items_is_not_done() -> None:
     items = [NewItem(name, sentences=("red",)) for name in "abc"]
     short = answering(httpx2.Response(200, text=STATUSES, headers=LINES))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,22 @@ def test_sync_may_be_awaited(address: str, catalogue: list[NewItem]) -> None:
     assert (first.stored, second.unchanged) == (3, 3)
 
 
+def test_an_awaited_sync_takes_an_asynchronous_generator(
+    address: str, catalogue: list[NewItem]
+) -> None:
+    async def items() -> AsyncIterator[NewItem]:
+        for item in catalogue:
+            await asyncio.sleep(0)
+            yield item
+
+    async def work() -> tuple[Report, Report]:
+        async with AsyncClient(address, collection="awaited") as client:
+            return await client.products.sync(items()), await client.products.sync(items())
+
+    first, second = asyncio.run(work())
+    assert (first.stored, second.unchanged) == (3, 3)
+
+
 def test_difference_is_the_patch_from_one_object_to_another() -> None:
     was = {"a": 1, "b": {"c": 2, "d": 3}, "e": [1], "same": {"x": 1}}
     now = {"a": True, "b": {"c": 2}, "e": [2], "same": {"x": 1}}
@@ -189,6 +207,50 @@ def test_of_items_with_one_id_the_first_counts(shop: Client) -> None:
         [("a", "its id comes twice")],
     )
     assert stored(shop)["a"].sentences == ["red"]
+
+
+@pytest.mark.parametrize("name", [None, "", " ", 5, float("nan")])
+def test_an_item_without_an_id_is_refused_and_nothing_deleted(
+    shop: Client, catalogue: list[NewItem], name: Any
+) -> None:
+    shop.products.sync(catalogue)
+    items = [catalogue[0], replace(catalogue[1], id=name), NewItem("d", sentences=("red",))]
+    reports: list[Report] = []
+    words = r"1 of 3 items have no id, the first is item 2: .* nothing was deleted\. Give each"
+    with pytest.raises(ValueError, match=words):
+        shop.products.sync(items, most_deleted=1, progress=reports.append)
+    assert stored(shop).keys() == {"a", "b", "c", "d"}  # what is new is there
+    [(refused, reason)] = reports[-1].refused
+    assert refused == ""
+    assert f"item 2: its id is {name!r}, and an id is a text that is not blank" in reason
+    report = shop.products.sync([*catalogue, *items], most_deleted=1)
+    assert (report.deleted, len(report.refused)) == (0, 2), "none would be deleted"
+
+
+@pytest.mark.parametrize("other", [{"id": "b"}, None, "b"])
+def test_an_item_of_another_type_is_refused_and_nothing_deleted(
+    shop: Client, catalogue: list[NewItem], other: Any
+) -> None:
+    shop.products.sync(catalogue)
+    with pytest.raises(ValueError, match="1 of 2 items have no id, the first is item 2"):
+        shop.products.sync([catalogue[0], other], most_deleted=1)
+    assert stored(shop).keys() == {"a", "b", "c"}
+
+
+def test_a_second_sync_of_converted_metadata_changes_nothing(shop: Client) -> None:
+    metadata = {"price": Decimal("9.50"), "day": date(2026, 5, 1), "sizes": {"s", "m"}}
+    items = [NewItem("a", sentences=("red",), metadata=metadata)]
+    assert counts(shop.products.sync(items)) == {"read": 1, "stored": 1}
+    assert counts(shop.products.sync(items)) == {"read": 1, "unchanged": 1}
+    items = [replace(items[0], metadata=metadata | {"price": Decimal(10)})]
+    assert counts(shop.products.sync(items)) == {"read": 1, "patched": 1}
+    assert stored(shop)["a"].metadata == {"price": 10, "day": "2026-05-01", "sizes": ["m", "s"]}
+
+
+def test_one_text_as_sentences_is_refused(shop: Client) -> None:
+    text: Any = "Hello"
+    report = shop.products.sync([NewItem("a", sentences=text)])
+    assert report.refused == [("a", "sentences is a list: give ['Hello'] instead of 'Hello'")]
 
 
 def test_what_the_service_refuses_in_the_middle_stops_no_other(

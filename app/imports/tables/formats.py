@@ -259,7 +259,7 @@ def _read_parquet(file: Path, _: IO[bytes], opened: ExitStack) -> OpenTable:
     return OpenTable(head.columns, rows(), lines, head.notes)
 
 
-DELIMITED = {".csv", ".tsv"}
+DELIMITED = {".csv", ".tsv", ".txt"}
 READERS: dict[str, Callable[[Path, IO[bytes], ExitStack], OpenTable]] = {
     **dict.fromkeys(DELIMITED, _read_delimited),
     ".jsonl": _read_json_lines,

@@ -11,6 +11,8 @@ from urllib.parse import quote
 import httpx2
 from pydantic import BaseModel
 
+from tessera_client.json_values import check_text, convert
+
 Answer = TypeVar("Answer")
 AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
 Filter = Mapping[str, Any]
@@ -40,8 +42,11 @@ class Call(Generic[Answer]):
     of_collection: bool = True
 
     def arguments(self, collection: str) -> dict[str, Any]:
-        """Return the arguments of httpx2's `request`, after method and address."""
-        query = {name: value for name, value in self.query.items() if value is not None}
+        """Return the arguments of httpx2's `request`, after method and address.
+
+        TypeError or ValueError for fields that are no JSON.
+        """
+        query = convert(_drop_none(self.query))
         sent: dict[str, Any] = {"headers": {"Accept": self.accept}, "params": query}
         if self.match is not None:
             sent["headers"]["If-Match"] = self.match
@@ -51,13 +56,16 @@ class Call(Generic[Answer]):
             sent |= {"content": self.lines}
             sent["headers"]["Content-Type"] = "application/x-ndjson"
         elif self.document is not None:
-            sent |= {"json": dict(self.document)}
+            sent |= {"json": convert(self.document)}
         elif self.fields is not None:
-            fields = {name: value for name, value in self.fields.items() if value is not None}
-            fields["collection"] = collection
+            fields = convert(_drop_none(self.fields) | {"collection": collection})
             photos = self.images if self.image is None else (self.image, *self.images)
             sent |= _form(fields, photos) if photos else {"json": fields}
         return sent
+
+
+def _drop_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _form(fields: Mapping[str, Any], images: Sequence[bytes]) -> dict[str, Any]:
@@ -78,8 +86,9 @@ def path_of(kind: str, name: str, part: str = "") -> str:
 
     ValueError for a name without an address of its own.
     """
-    if name in ("", ".", ".."):
+    if not isinstance(name, str) or name in ("", ".", ".."):
         raise ValueError(f"{name!r} has no address of its own: only other names can be asked for")
+    check_text(name, f"a name of {kind}")
     return f"/{kind}/{quote(name, safe='')}" + (f"/{part}" if part else "")
 
 

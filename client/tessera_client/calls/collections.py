@@ -7,6 +7,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from tessera_client.calls.call import Call, model_of, path_of
+from tessera_client.json_values import to_list
 from tessera_client.models import (
     Alias,
     Aliases,
@@ -59,7 +60,8 @@ def synonyms(name: str) -> Call[Synonyms]:
 def put_synonyms(name: str, synonyms: Sequence[Sequence[str]]) -> Call[Synonyms]:
     """Replace the synonyms of a collection, a list a meaning."""
     path = path_of("collections", name, "synonyms")
-    sent = {"synonyms": [list(line) for line in synonyms]}
+    lines = to_list(synonyms, "synonyms") or []
+    sent = {"synonyms": [to_list(line, "a line of synonyms") for line in lines]}
     return Call("PUT", path, model_of(Synonyms), document=sent, of_collection=False)
 
 
@@ -71,7 +73,8 @@ def pins(name: str) -> Call[Pins]:
 def put_pins(name: str, pins: Mapping[str, Sequence[str]]) -> Call[Pins]:
     """Replace the pinned items of a collection: ordered ids by texts."""
     path = path_of("collections", name, "pins")
-    sent = {"pins": [{"text": text, "ids": list(ids)} for text, ids in pins.items()]}
+    lists = {text: to_list(ids, f"pins[{text!r:.80}]") for text, ids in pins.items()}
+    sent = {"pins": [{"text": text, "ids": ids} for text, ids in lists.items()]}
     return Call("PUT", path, model_of(Pins), document=sent, of_collection=False)
 
 
@@ -103,7 +106,7 @@ def add_webhook(
 ) -> Call[NewWebhook]:
     """Add an address for finished imports; the answer has its secret."""
     sent: dict[str, object] = {"url": url}
-    sent |= {} if events is None else {"events": list(events)}
+    sent |= {} if events is None else {"events": to_list(events, "events")}
     sent |= {} if secret is None else {"secret": secret}
     path = path_of("collections", name, "webhooks")
     return Call("POST", path, model_of(NewWebhook), document=sent, of_collection=False)
@@ -150,6 +153,5 @@ def audit(
     limit: int = 10,
 ) -> Call[Audit]:
     """Measure the recall of the usual answers against exact ones."""
-    texts = None if queries is None else list(queries)
-    fields = {"queries": texts, "side": side, "limit": limit}
+    fields = {"queries": to_list(queries, "queries"), "side": side, "limit": limit}
     return Call("POST", "/index/audit", model_of(Audit), fields)

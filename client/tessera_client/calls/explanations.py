@@ -9,6 +9,7 @@ import httpx2
 
 from tessera_client.calls.call import Answer, Call, Picture, content_of, model_of
 from tessera_client.items import Image, read_image
+from tessera_client.json_values import to_list
 from tessera_client.models import Alignment, Captions, Grounding
 
 MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
@@ -42,7 +43,8 @@ def ground(
     image: Image | None = None,
 ) -> Call[Grounding]:
     """Find the boxes of a text's phrases in a photo."""
-    fields = {"text": text, "phrases": phrases and list(phrases), "count": count, "id": id}
+    chosen = to_list(phrases, "phrases")
+    fields = {"text": text, "phrases": chosen, "count": count, "id": id}
     return _explain("/ground", model_of(Grounding), fields, image)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import httpx2
 
 from tessera_client.calls.call import Box, Call, Filter, Incomplete, content_of, model_of, path_of
-from tessera_client.items import Image, image_text, is_address, read_image
+from tessera_client.items import Image, image_text, is_address, list_photos, read_image
+from tessera_client.json_values import convert_metadata, to_list, write_json
 from tessera_client.models import (
     Deletion,
     Duplicates,
@@ -34,9 +34,12 @@ def put_item(
     read_metadata: bool = False,
 ) -> Call[StoredItem]:
     """Store an item and replace the former one; searches find it immediately."""
-    fields: dict[str, Any] = {"metadata": dict(metadata or {}), "sentences": list(sentences)}
+    fields: dict[str, Any] = {
+        "metadata": convert_metadata(metadata or {}),
+        "sentences": to_list(sentences, "sentences"),
+    }
     fields |= {"read_metadata": True} if read_metadata else {}  # services before it refuse it
-    photos = [*([] if image is None else [image]), *images]
+    photos = list_photos(image, images)
     if photos and all(map(is_address, photos)):
         return Call("PUT", _item(id), model_of(StoredItem), fields | {"images": photos})
     read = tuple(map(read_image, photos))
@@ -111,10 +114,10 @@ def patch_item(
     `images` are all its photos: numbers of photos that stay, and new ones. With `match`, the patch
     is refused with status 412 unless it is the item's ETag.
     """
-    sent: dict[str, Any] = {"metadata": metadata}
-    if images is not None:
+    sent: dict[str, Any] = {"metadata": None if metadata is None else convert_metadata(metadata)}
+    if (photos := to_list(images, "images")) is not None:
         sent["images"] = [
-            image if isinstance(image, int) else image_text(image) for image in images
+            photo if isinstance(photo, int) else image_text(photo) for photo in photos
         ]
     if stamp is not None:
         sent["stamp"] = stamp
@@ -132,7 +135,7 @@ def delete_items(
     A dry run counts them.
     """
     fields = {
-        "ids": None if ids is None else list(ids),
+        "ids": to_list(ids, "ids"),
         "filter": None if filter is None else dict(filter),
         "dry_run": dry_run,
     }
@@ -144,7 +147,7 @@ def restore_items(ids: Sequence[str]) -> Call[Restoration]:
 
     They come with the next import of their folder; those of no folder are `unknown`.
     """
-    return Call("POST", "/items/restore", model_of(Restoration), {"ids": list(ids)})
+    return Call("POST", "/items/restore", model_of(Restoration), {"ids": to_list(ids, "ids")})
 
 
 def list_items(
@@ -154,7 +157,7 @@ def list_items(
     cursor: str | None = None,
 ) -> Call[Items]:
     """A page of items, in the order of their ids."""
-    query = {"limit": limit, "cursor": cursor, "filter": filter and json.dumps(dict(filter))}
+    query = {"limit": limit, "cursor": cursor, "filter": filter and write_json(filter, "filter")}
     return Call("GET", "/items", model_of(Items), query=query)
 
 

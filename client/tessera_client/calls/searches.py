@@ -7,6 +7,7 @@ from typing import Any
 
 from tessera_client.calls.call import Box, Call, Filter, model_of
 from tessera_client.items import Image, read_image
+from tessera_client.json_values import to_list
 from tessera_client.models import ImageHits, Products, RegionHits, SentenceHits, Suggestions
 
 
@@ -47,8 +48,8 @@ def search_images(
         "/search/image",
         model_of(ImageHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
-        | {"facets": list(facets) or None, "sort": _sort(sort, descending=descending)}
+        | {"photo": photo, "photo_weight": photo_weight, "fields": to_list(fields, "fields")}
+        | {"facets": to_list(facets, "facets") or None, "sort": _sort(sort, descending=descending)}
         | {"words": words, "dates": dates, "collapse": collapse},
         None if image is None else read_image(image),
     )
@@ -80,7 +81,7 @@ def search_sentences(
         "/search/text",
         model_of(SentenceHits),
         _search(text, phrases, id, box, filter, min_probability, exact, limit, cursor)
-        | {"photo": photo, "fields": _to_list(fields)},
+        | {"photo": photo, "fields": to_list(fields, "fields")},
         None if image is None else read_image(image),
     )
 
@@ -110,7 +111,7 @@ def search_regions(
         "/search/regions",
         model_of(RegionHits),
         _search(text, phrases, id, box, filter, None, exact, limit, cursor)
-        | {"photo": photo, "photo_weight": photo_weight, "fields": _to_list(fields)}
+        | {"photo": photo, "photo_weight": photo_weight, "fields": to_list(fields, "fields")}
         | {"per_photo": per_photo},
         None if image is None else read_image(image),
     )
@@ -142,15 +143,15 @@ def search_products(
         "id": id,
         "photo": photo,
         "photo_weight": photo_weight,
-        "box": box and list(box),
+        "box": to_list(box, "box"),
         "filter": filter and dict(filter),
         "min_probability": min_probability,
-        "facets": list(facets),
+        "facets": to_list(facets, "facets"),
         "sort": _sort(sort, descending=descending),
         "collapse": collapse,
         "weights": weights and dict(weights),
         "fields": fields and dict(fields),
-        "boosts": list(boosts),
+        "boosts": to_list(boosts, "boosts"),
         "limit": limit,
         "cursor": cursor,
     }
@@ -177,9 +178,9 @@ def _search(
 ) -> dict[str, Any]:
     return {
         "text": text,
-        "phrases": phrases and [{"text": part, "weight": weight} for part, weight in phrases],
+        "phrases": _weigh(phrases),
         "id": item,
-        "box": box and list(box),
+        "box": to_list(box, "box"),
         "filter": where and dict(where),
         "min_probability": min_probability,
         "exact": exact,
@@ -188,8 +189,9 @@ def _search(
     }
 
 
-def _to_list(keys: Sequence[str] | None) -> list[str] | None:
-    return None if keys is None else list(keys)
+def _weigh(phrases: Sequence[tuple[str, float]] | None) -> list[dict[str, Any]] | None:
+    pairs = to_list(phrases, "phrases")
+    return None if pairs is None else [{"text": part, "weight": weight} for part, weight in pairs]
 
 
 def _sort(key: str | None, *, descending: bool) -> dict[str, str] | None:

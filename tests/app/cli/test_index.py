@@ -279,6 +279,16 @@ def test_what_cells_lost_is_told_at_the_end(index: Command, tmp_path: Path) -> N
     assert index(table)[1][-1] == "0 stored, 1 patched, 2 skipped, 0 refused"
 
 
+def test_a_table_that_takes_photos_away_says_so(index: Command, photos: Path) -> None:
+    table = photos / "feed.txt"  # as of Google's merchants, divided by tabs
+    table.write_text("id\ttitle\timage_link\nred, large\tRed\tred.png\nb\tBlue\t\n")
+    assert index(table)[1][-1] == "2 stored, 0 skipped, 0 refused"
+    table.write_text("id\ttitle\nred, large\tRed\nb\tBlue\n")
+    code, lines = index(table)
+    assert (code, lines[-1]) == (0, "1 stored, 1 skipped, 0 refused")
+    assert "# 1 rows: its 1 photos are gone" in lines
+
+
 def test_refused_rows_of_several_tables_are_in_one_file(index: Command, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.csv").write_text("id,title\n,red\n")

@@ -157,7 +157,7 @@ def test_tables_of_other_formats_say_what_is_read(tmp_path: Path, name: str) -> 
     assert isinstance(refused, ImportOutcome)
     assert (
         refused.reason
-        == "tables are read as .csv, .jsonl, .parquet, .tsv: export it as one of these"
+        == "tables are read as .csv, .jsonl, .parquet, .tsv, .txt: export it as one of these"
     )
 
 
