@@ -106,9 +106,11 @@ class Snapshots:
                 path.unlink(missing_ok=True)
             name = f"tessera-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}.tar"
             making = self._folder / f"{name}{MAKING}"
-            with hold_lock(making):
-                yield name
-            making.unlink(missing_ok=True)
+            try:
+                with hold_lock(making):
+                    yield name
+            finally:
+                making.unlink(missing_ok=True)
 
     def _list_unfinished(self, ending: str) -> list[Path]:
         """List files or folders of unfinished snapshots with names from here."""

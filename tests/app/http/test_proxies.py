@@ -32,5 +32,7 @@ def test_a_trusted_proxy_names_the_client(
     about = {"trusted_proxies": trusted, "audit": tmp_path / "audit.jsonl"}
     app = create_app(settings.model_copy(update=about), engine)
     client = TestClient(app, client=(peer, 1))
-    client.put("/items/a", json={"sentences": []}, headers={"x-forwarded-for": "203.0.113.9"})
-    assert json.loads((tmp_path / "audit.jsonl").read_text("utf-8"))["address"] == address
+    for named in ("203.0.113.9", "unknown"):
+        client.put("/items/a", json={"sentences": []}, headers={"x-forwarded-for": named})
+    lines = (tmp_path / "audit.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["address"] for line in lines] == [address, peer]

@@ -157,6 +157,18 @@ def test_unfinished_work_of_others_stays(shelf, folder, catalog):
     assert (folder / "holiday.partial" / "a").exists()
 
 
+def test_a_failed_snapshot_leaves_nothing(shelf, folder, catalog):
+    before = sorted(folder.iterdir())
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="disk is full"):
+        shelf.make(catalog, fail)
+    assert sorted(folder.iterdir()) == before
+    assert shelf.making() is None
+
+
 def test_a_folder_in_the_way_of_a_snapshot_stays(catalog, tmp_path):
     from index.backup.snapshots import snapshot
 
