@@ -56,7 +56,8 @@ function doubtsOf({ text, words }) {
 function described(found) {
   if (!found) return [make("p", { className: "caption" }, "Nothing to say about this photo.")];
   const doubted = doubtsOf(found);
-  const doubts = doubted.length > 0 ? [note(`Not sure of ${doubted.length === 1 ? "this part" : "these parts"}: ${doubted.join(", ")}.`)] : [];
+  const words = doubted.join(", ");
+  const doubts = doubted.length > 0 ? [note(`Not sure of ${words.includes(" ") ? "these words" : "this word"}: ${words}.`)] : [];
   if (!found.unsure) return [make("p", { className: "caption" }, sentence(found)), ...doubts];
   return [
     make("p", { className: "caption" }, "Not sure what this shows"),

@@ -197,22 +197,22 @@ def test_dropped_files_that_are_no_photos_are_named_and_left_out(
     adding: Any, engine: Engine
 ) -> None:
     adding.get_by_role("button", name="Cancel").click()
-    drop = """async (others) => {
+    drop = """async (names) => {
         const picture = await (await fetch("items/blue/image")).blob();
         const dataTransfer = new DataTransfer();
-        const add = (name, type) => dataTransfer.items.add(new File([picture], name, { type }));
-        for (const name of others) add(name, "text/plain");
-        if (others.length > 1) ["a.jpg", "b.jpg"].forEach((name) => add(name, "image/jpeg"));
-        else add("c.txt", "text/plain");
+        for (const name of names) {
+            const type = name.endsWith(".jpg") ? "image/jpeg" : "text/plain";
+            dataTransfer.items.add(new File([picture], name, { type }));
+        }
         document.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
     }"""
-    adding.page.evaluate(drop, ["notes.txt", "list.txt"])
+    adding.page.evaluate(drop, ["notes.txt", "a.jpg", "list.txt", "b.jpg"])
     adding.get_by_text("Left out, as they are no photos: notes.txt and list.txt.").wait_for()
     adding.get_by_role("button", name="Add").click()
     adding.page.wait_for_selector(".remark:has-text('Added: 2 photos.')")
     home = engine.open("default")
     assert {item.id for item in engine.catalog.list_items(home)} == {"blue", "a", "b"}
-    adding.page.evaluate(drop, ["notes.txt"])
+    adding.page.evaluate(drop, ["notes.txt", "list.txt"])
     adding.page.locator(".done[role=alert]").get_by_text("That is no photo.").wait_for()
     assert adding.is_hidden()
 

@@ -53,7 +53,7 @@ def test_a_box_lights_its_word(seen):
 def test_a_word_that_nothing_supports_is_marked_and_named(seen):
     assert seen.locator(".caption").inner_text() == "With red by blue and lime"
     assert seen.locator(".unsupported").all_inner_texts() == ["lime"]
-    assert seen.locator("text=Not sure of this part: lime.").count() == 1
+    assert seen.locator("text=Not sure of this word: lime.").count() == 1
 
 
 def test_regions_can_be_read(seen):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.processes.waiting import eventually
+
 
 def focused_id(page: Any) -> str | None:
     """The id of the item with the focus."""
@@ -23,11 +25,12 @@ def test_a_closed_photo_gives_the_focus_to_its_tile(timeline: Any) -> None:
     open_and_step(timeline)
     timeline.keyboard.press("Escape")
     timeline.locator("#viewer").wait_for(state="hidden")
-    timeline.wait_for_function("document.activeElement.closest('[data-id=p02]')")
+    eventually(lambda: focused_id(timeline) == "p02", 60)
+    timeline.wait_for_url(lambda url: "item=" not in url)  # the way back of the address has ended
     open_and_step(timeline)
     timeline.go_back()
-    timeline.locator("#viewer").wait_for(state="hidden")
-    assert focused_id(timeline) == "p02"
+    eventually(lambda: focused_id(timeline) == "p02", 60)
+    assert timeline.locator("#viewer").is_hidden()
 
 
 def test_a_photo_that_a_box_opened_has_the_focus_after_it(page: Any, cup_at_night, search) -> None:
@@ -37,8 +40,8 @@ def test_a_photo_that_a_box_opened_has_the_focus_after_it(page: Any, cup_at_nigh
     page.locator("#viewer[open]").wait_for()
     page.keyboard.press("Escape")
     page.locator("#viewer").wait_for(state="hidden")
-    page.wait_for_function("document.activeElement.closest('.hit .title')")
-    assert focused_id(page) == hit.get_attribute("data-id")
+    eventually(lambda: focused_id(page) == hit.get_attribute("data-id"), 60)
+    assert page.evaluate("document.activeElement.closest('.title') !== null")
 
 
 def test_a_search_from_an_open_photo_leaves_the_focus_on_the_page(
@@ -70,7 +73,7 @@ def test_the_focus_is_below_the_strip(page: Any, cup_at_night: Any, search: Any)
         const { top } = document.activeElement.getBoundingClientRect();
         return top < document.querySelector(".strip").getBoundingClientRect().bottom;
     }"""
-    page.wait_for_function("window.scrollY > 1000")
+    eventually(lambda: page.evaluate("window.scrollY") > 1000, 60)
     for _ in range(12):
         page.keyboard.press("Shift+Tab")
         assert page.evaluate("document.activeElement.closest('.hit') !== null")
