@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from uuid import uuid4
 
@@ -22,7 +22,10 @@ RESTORED = "restored/"  # of a row that tells those who follow folders of the la
 
 @dataclass(frozen=True, slots=True)
 class DeletedPhoto:
-    """A deleted photo of an import: place, stamp and digests."""
+    """A deleted photo of an import: place, stamp and digests.
+
+    Without digests it is the file of this place alone.
+    """
 
     id: str
     place: str
@@ -43,12 +46,19 @@ def list_deleted(reader: Engine, collection: Collection) -> list[DeletedPhoto]:
 
 
 def restore(writer: Engine, collection: Collection, ids: Set[str]) -> set[str]:
-    """Let imports store photos of these ids again; return those that were left out."""
+    """Let imports store photos of these ids again; return those that were left out.
+
+    Deleted copies of them stay out by their places alone.
+    """
     with writer.begin() as connection:
-        rows = setting_rows.read_all(connection, _prefix(collection.name))
-        photos = [photo for photo in _parse(rows) if photo.id in ids]
-        for photo in photos:
-            setting_rows.discard(connection, _name(collection.name, photo.place))
+        deleted = _parse(setting_rows.read_all(connection, _prefix(collection.name)))
+        photos = [photo for photo in deleted if photo.id in ids]
+        contents = {photo.digests for photo in photos}
+        for photo in deleted:
+            if photo.id in ids:
+                setting_rows.discard(connection, _name(collection.name, photo.place))
+            elif photo.digests in contents:
+                remember(connection, collection.name, replace(photo, digests=()))
         if photos:
             setting_rows.put(connection, f"{RESTORED}{_digest(collection.name)}", uuid4().hex)
     return {photo.id for photo in photos}

@@ -55,7 +55,7 @@ class Moves:
         digests = digest_photos(source, self.most_bytes)
         if digests is None:
             return None
-        same = {digests, *(photo.digests for photo in deleted)}
+        same = {digests, *(photo.digests for photo in deleted if photo.digests)}
         for row in sorted(rows, key=lambda row: _distance(row, source, own)):
             item = self._match(row, source, same)
             if item is not None and (row.id == own or not self._is_still_there(row, digests)):

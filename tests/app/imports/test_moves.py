@@ -189,6 +189,22 @@ def test_a_deleted_photo_stays_away_until_it_is_forgotten(
     assert embedded == ["z.png"]
 
 
+def test_a_restored_photo_comes_though_its_deleted_copy_stays_away(
+    engine: Engine, folder: Path
+) -> None:
+    (folder / "copy.png").write_bytes((folder / "a.png").read_bytes())
+    scan(engine, folder)
+    home = engine.open("default")
+    for name in ("a", "copy"):
+        engine.catalog.delete(home, f"photos/{name}.png", remember=True)
+    assert sorted(scan(engine, folder)) == [("a.png", "unread"), ("copy.png", "unread")]
+    deleted_photos.restore(engine.catalog.writer, home, {"photos/a.png"})
+    for change in ([("a.png", "new")], []):
+        assert sorted(set(scan(engine, folder)) - {("copy.png", "unread")}) == change
+    assert places(engine)["photos/a.png"] == "a.png"
+    assert "photos/copy.png" not in places(engine)
+
+
 def test_a_photo_whose_copy_was_deleted_may_be_renamed(engine: Engine, folder: Path) -> None:
     (folder / "copy.png").write_bytes((folder / "a.png").read_bytes())
     scan(engine, folder)
