@@ -1,4 +1,4 @@
-"""The focus of the keyboard: where it goes, and that it is seen."""
+"""The focus of the keyboard: its place, and its visibility."""
 
 from __future__ import annotations
 
