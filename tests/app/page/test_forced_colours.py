@@ -24,7 +24,7 @@ def forced(
 
 
 def count_tones(element: Any) -> int:
-    """The number of different tones on at least a fiftieth of an element."""
+    """Count different tones on at least a fiftieth of an element."""
     drawn = Image.open(BytesIO(element.screenshot())).convert("L").quantize(8)
     counts = drawn.getcolors() or []
     return sum(count * 50 > drawn.width * drawn.height for count, _ in counts)
