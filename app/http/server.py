@@ -28,6 +28,7 @@ from app.settings import Settings
 
 NO_HTTP = ProblemKind("no-http", HTTPStatus.BAD_REQUEST, "The request is not HTTP/1.1")
 SECURITY = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+MOST_REST = 2**28  # bytes of a body that are read after its answer
 HEADERS = 10.0  # seconds, from the connection or the first byte of a request on
 # Longer than clients and proxies keep a connection (httpx 5 s, nginx 60): if it is closed just as
 # they send a request, they cannot know whether that was done.
@@ -37,14 +38,16 @@ logger = logging.getLogger("uvicorn.error")
 
 
 class LingeringTransport:
-    """A transport that is closed once the rest of a body has come, or after some seconds.
+    """A transport that waits for the rest of a body before it closes.
 
     A socket that is closed before is reset, and the client, such as a proxy, may lose the answer.
+    The wait ends after `HEADERS` seconds, or once it is closed again.
     """
 
     def __init__(self, transport: asyncio.Transport, has_rest: Callable[[], bool]) -> None:
         self._transport, self._has_rest = transport, has_rest
         self.lingers = False
+        self._end: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Do the rest as the transport does."""
@@ -53,12 +56,20 @@ class LingeringTransport:
     def close(self) -> None:
         """Close, or say that nothing more is sent and read on."""
         if self.lingers or not self._has_rest():
+            self.cancel()
             self._transport.close()
             return
         self.lingers = True
+        loop = asyncio.get_running_loop()
+        self._end = loop.call_later(HEADERS, self._transport.abort)
         if self._transport.can_write_eof():  # TLS cannot
             self._transport.write_eof()
         self._transport.resume_reading()
+
+    def cancel(self) -> None:
+        """Wait no longer."""
+        if self._end is not None:
+            self._end.cancel()
 
 
 class PatientProtocol(H11Protocol):
@@ -72,6 +83,7 @@ class PatientProtocol(H11Protocol):
     deadline: asyncio.TimerHandle | None = None
     refused = False  # a refused connection takes no place until it is closed
     lingering: LingeringTransport
+    rest = 0  # bytes that came after the last answer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request; refuse it beyond the limit of connections."""
@@ -113,8 +125,9 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request; leave what comes after the last answer."""
+        """Wait for the rest of a request."""
         if self.lingering.lingers:
+            self._read_rest(data)
             return
         if self.deadline is None:
             self._wait()
@@ -131,6 +144,25 @@ class PatientProtocol(H11Protocol):
         """Wait for nothing."""
         super().connection_lost(exc)
         self._cancel()
+        self.lingering.cancel()
+
+    def shutdown(self) -> None:
+        """Close at once, unless an answer is on its way."""
+        super().shutdown()
+        if self.lingering.lingers:
+            self.transport.close()
+
+    def _read_rest(self, data: bytes) -> None:
+        """Leave out a body after its answer; close at its end."""
+        self.rest += len(data)
+        try:
+            self.conn.receive_data(data)
+            while isinstance(event := self.conn.next_event(), h11.Data):
+                pass
+        except h11.RemoteProtocolError:
+            event = None
+        if event is not h11.NEED_DATA or self.rest > MOST_REST:
+            self.transport.close()
 
     def _has_rest_of_body(self) -> bool:
         return self.conn.their_state is h11.SEND_BODY

@@ -162,8 +162,8 @@ def _guess_roles(
     header: Sequence[str], rows: Sequence[Mapping[str, Any]], mapping: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Guess all roles but those of numbers."""
-    plain = {_plain(column): column for column in reversed(header)}
-    chosen = mapping.get("id") or _find_first(plain, IDS)
+    plain = {simplify(column): column for column in reversed(header)}
+    chosen = mapping.get("id") or find_id(header)
     photos = tuple(c for c in header if names_photos(c) or _holds_photos(rows, c))
     sentences = tuple(plain[name] for name in SENTENCES if name in plain)
     others = {chosen, *mapping.get("photos", photos), *mapping.get("sentences", sentences)}
@@ -182,17 +182,23 @@ def _guess_roles(
     }
 
 
+def find_id(header: Sequence[str]) -> str | None:
+    """Return the column with a name of ids; None without one."""
+    return _find_first({simplify(column): column for column in reversed(header)}, IDS)
+
+
 def names_photos(column: str) -> bool:
     """Return whether a column's name is one of photos."""
-    return PHOTOS.fullmatch(_plain(column)) is not None
+    return PHOTOS.fullmatch(simplify(column)) is not None
 
 
 def names_sentences(column: str) -> bool:
     """Return whether a column's name is one of sentences."""
-    return _plain(column) in SENTENCES
+    return simplify(column) in SENTENCES
 
 
-def _plain(column: str) -> str:
+def simplify(column: str) -> str:
+    """Return a column's name without signs and capitals."""
     return re.sub(r"[\W_]", "", column.casefold())
 
 

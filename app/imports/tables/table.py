@@ -228,8 +228,10 @@ def open_table(file: Path, mapping: Mapping[str, Any]) -> Iterator[Table]:
     file = file.resolve()
     with ExitStack() as opened, file.open("rb") as binary:
         table = READERS[file.suffix.lower()](file, binary, opened)
-        if file.suffix.lower() in DELIMITED and (export := ProductExport.recognize(table.header)):
-            rows = export.fold(table.rows, name_options="metadata" not in mapping)
+        if file.suffix.lower() in DELIMITED and (
+            export := ProductExport.recognize(table.header, mapping.get("id"))
+        ):
+            rows = export.fold(table.rows, name_options=mapping.keys() <= {"id", "separator"})
             table = replace(table, rows=rows, notes=(*table.notes, export.describe()))
         first = list(_sample(table))
         if not first:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import repeat
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -176,6 +177,53 @@ def test_a_refused_body_is_read_to_its_end_before_the_connection_closes(
         answer = b"".join(iter(lambda: client.recv(2**16), b""))
     assert b" 413 " in answer.partition(b"\r\n")[0]
     assert answer.endswith(b"}")
+
+
+def test_a_connection_closes_at_the_end_of_a_refused_body(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEADERS", 60)
+    body = b"0" * 2**20
+    head = (
+        b"POST /search/image HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    )
+    with connect(address) as client:
+        client.sendall(head)
+        assert client.recv(2**16).startswith(b"HTTP/1.1 413 ")
+        client.sendall(body)
+        assert is_left(client, 10)
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_connection_without_a_whole_answer_ends(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEADERS", 0.5)
+
+    async def begin(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        if fails:
+            raise RuntimeError("a bug")
+
+    options = {**server.OPTIONS, "lifespan": "off"}
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n"
+    with listen(begin, **options) as address, connect(address) as client:
+        client.sendall(head)
+        assert client.recv(2**16).startswith(b"HTTP/1.1 200 ")
+        assert is_left(client, 10)
+
+
+def is_left(client: socket.socket, seconds: float) -> bool:
+    """Return whether a server closes its side within some seconds."""
+    end = monotonic() + seconds
+    while monotonic() < end:
+        try:
+            client.sendall(b"0")  # the first is answered by a reset
+        except OSError:
+            return True
+        sleep(0.1)
+    return False
 
 
 def test_a_client_that_goes_on_sending_is_cut_after_some_seconds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,13 +106,78 @@ def test_a_mapping_of_metadata_keeps_the_columns_of_options(shop: Path) -> None:
     assert [item.metadata.get("color") for item in items[:2]] == ["Red", "Blue"]
 
 
-def test_a_product_of_many_rows_is_read_in_parts(
+def test_rows_beyond_the_most_of_a_product_are_refused(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shopify, "MOST_ROWS", 2)
-    items, _ = read(shop)
-    assert [item.id for item in items] == ["B-41", "B-42", "trail-boot-Red-42", "cap", "H-1"]
-    assert {item.metadata["title"] for item in items[:3]} == {"Trail boot"}
+    items, refused = read(shop)
+    assert [item.id for item in items] == ["B-41", "B-42", "cap", "H-1"]
+    reasons = [row.reason for row in refused if "trail-boot" in row.reason]
+    assert reasons == ["its product 'trail-boot' has over 2 rows, or 32 MB"] * 2
+
+
+SHORT = "Handle,Title,Vendor,Option1 Name,Option1 Value,Variant SKU,Image Src"
+
+
+def write(file: Path, *rows: str) -> Path:
+    """Write an export, and the files of its photos."""
+    for photo in re.findall(r"\w+\.jpg", " ".join(rows)):
+        (file.parent / photo).touch()
+    file.write_text("\n".join([SHORT, *rows, ""]), "utf-8")
+    return file
+
+
+def test_a_broken_row_within_a_product_parts_it_not(tmp_path: Path) -> None:
+    rows = (
+        "a,Shirt,Acme,Size,S,S-1,1.jpg",
+        "a,,,,M,S-2,2.jpg,more",
+        "a,,,,L,S-3,3.jpg",
+        "a,,,,,,4.jpg",
+    )
+    items, refused = read(write(tmp_path / "shop.csv", *rows))
+    assert [(item.id, item.metadata["title"], item.metadata["Size"]) for item in items] == [
+        ("S-1", "Shirt", "S"),
+        ("S-3", "Shirt", "L"),
+    ]
+    assert [Path(str(photo)).name for photo in items[0].photos] == ["1.jpg", "3.jpg", "4.jpg"]
+    assert len(refused) == 1
+
+
+def test_rows_away_from_their_product_are_refused(tmp_path: Path) -> None:
+    rows = ["b,,,,,,early.jpg", "a,Shirt,Acme,Size,S,S-1,1.jpg", "b,Hat,Acme,Size,S,H-1,2.jpg"]
+    rows += ["a,,,,M,S-2,", "b,,,,,,late.jpg"]
+    items, refused = read(write(tmp_path / "shop.csv", *rows))
+    assert [item.id for item in items] == ["S-1", "H-1"]
+    assert [Path(str(photo)).name for photo in items[1].photos] == ["2.jpg", "late.jpg"]
+    first, second = (row.reason for row in refused)
+    assert first.startswith("it has no title, and no row of its product 'b' with one is before")
+    assert second == "other products are between it and its product 'a': sort the table"
+
+
+def test_rows_with_titles_of_their_own_keep_their_photos(tmp_path: Path) -> None:
+    rows = ("a,One,Acme,Size,S,S-1,1.jpg|2.jpg", "a,Two,Other,Size,M,S-2,3.jpg", "b,Three,,,,S-3,")
+    items, refused = read(write(tmp_path / "shop.csv", *rows))
+    photos = [[Path(str(photo)).name for photo in item.photos] for item in items]
+    assert (photos, refused) == ([["1.jpg", "2.jpg"], ["3.jpg"], []], [])
+    assert [item.metadata.get("brand") for item in items] == ["Acme", "Other", None]
+
+
+@pytest.mark.parametrize("name", ["Title", "brand", "Price", "group", "Image", "Caption", ""])
+def test_options_named_like_other_fields_keep_their_columns(tmp_path: Path, name: str) -> None:
+    (item,), _ = read(write(tmp_path / "shop.csv", f"a,Print,Acme,{name},Big,P-1,"))
+    about = {"title": "Print", "brand": "Acme", "group": "a", "Option1 Value": "Big"}
+    assert item.metadata == about | ({"Option1 Name": name} if name else {})
+    assert item.sentences == ("Print",)
+
+
+def test_a_table_with_other_ids_is_no_export(tmp_path: Path) -> None:
+    file = write(tmp_path / "shop.csv", "1,a,One,,,,S-1,1.jpg", "2,a,,,,,S-2,2.jpg")
+    file.write_text(f"id,{file.read_text('utf-8')}", "utf-8")
+    for mapping in ({}, {"id": "id"}):
+        items, _ = read(file, **mapping)
+        photos = [[Path(str(photo)).name for photo in item.photos] for item in items]
+        assert [item.id for item in items] == ["1", "2"]
+        assert photos == [["1.jpg"], ["2.jpg"]]
 
 
 def test_other_tables_with_handles_are_left_alone(tmp_path: Path) -> None:
