@@ -225,10 +225,25 @@ def rank(
 
         queries = judgements.queries(judgements.read(judged))
         texts = judgements.topics(topics) if topics else {}
+        if topics:
+            _refuse_missing_texts(queries, texts, topics)
+        elif judgements.is_trec(judged) and any(query.isdecimal() for query in queries):
+            typer.echo(
+                f"warning: {judged} names its queries by numbers, which are searched for as texts: "
+                "give their texts by --topics FILE",
+                err=True,
+            )
         engine = load_engine(settings)
         hits = rank_queries(engine, collection, queries, texts, limit)
         judgements.write_run(run, hits)
     typer.echo(run)
+
+
+def _refuse_missing_texts(queries: Sequence[str], texts: Mapping[str, str], topics: Path) -> None:
+    """Raise LookupError for queries without a text in the topics."""
+    if missing := [query for query in queries if not texts.get(query)]:
+        count = f"{len(missing):,} of {len(queries):,} queries have none"
+        raise LookupError(f"no text for query {missing[0]} in {topics}; {count}")
 
 
 def rank_queries(

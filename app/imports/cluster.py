@@ -107,6 +107,8 @@ def import_sources(
     settings = settings.model_copy(update=WITHOUT)
     DataContext.get_current().enable_progress_bars = False
     home = engine.open(collection, create=True)
+    if overwrite:
+        incoming = storing.refuse_repeated(incoming)
     stream = settling.settle_known(engine, collection, home, incoming, settings.upload_bytes)
     for part in settling.split_stream(stream, WINDOW):
         yield from (outcome for outcome in part if isinstance(outcome, ImportOutcome))

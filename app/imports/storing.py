@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import blake2b
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
@@ -43,12 +44,14 @@ def import_sources(
     Takes sources as a stream, in one pass, and holds some hundreds at a time. Outcomes come in the
     order of the stream, except that those of the batches that are being read come later. Outcomes
     in the stream are passed on. Rows and lines with ids of other items are refused, or `overwrite`
-    these. Replaced ends it once the name stands for another collection, or
-    none, after the outcomes of the batch that was to be stored.
+    those of other imports. Replaced ends it once the name stands for another collection, or none,
+    after the outcomes of the batch that was to be stored.
     """
     home = engine.open(collection, create=True)
     pool = ThreadPoolExecutor(DECODERS)
     try:
+        if overwrite:
+            incoming = refuse_repeated(incoming)
         unread = settle_known(engine, collection, home, incoming, most_bytes)
 
         def read_source(source: ItemSource) -> Draft | ImportOutcome:
@@ -100,11 +103,33 @@ def store(
         yield ImportOutcome(place, "refused", reason) if reason else outcome
 
 
+def refuse_repeated(
+    incoming: Iterable[ItemSource | ImportOutcome],
+) -> Iterator[ItemSource | ImportOutcome]:
+    """Refuse rows and lines with the id of another one in the stream.
+
+    Holds 16 bytes of digests for each.
+    """
+    places = dict[bytes, bytes]()  # by id
+    for entry in incoming:
+        if isinstance(entry, ItemSource) and not entry.movable:
+            place = _digest(entry.place)
+            if places.setdefault(_digest(entry.id), place) != place:
+                reason = f"its id {entry.id!r} is that of another row or line of this import too"
+                yield ImportOutcome(entry.place, "refused", reason)
+                continue
+        yield entry
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
+
+
 def _note_lost_photos(draft: Draft, stored: Item | None) -> Draft:
     """Note lost photos of a draft without any."""
     if draft.pictures or stored is None or not stored.photos:
         return draft
-    return replace(draft, notes=(*draft.notes, f"its {len(stored.photos)} photos are gone"))
+    return replace(draft, notes=(*draft.notes, "its photos are gone"))
 
 
 def _is_alike(draft: Draft, stored: Item) -> bool:

@@ -17,7 +17,7 @@ function addBoxes() {
     const name = card.querySelector("img")?.alt || card.querySelector(".title")?.textContent || card.dataset.id;
     const box = make("input", { type: "checkbox", checked: chosen.has(card.dataset.id), "aria-label": `Select ${name}` });
     for (const control of card.querySelectorAll("a, button, [tabindex]")) {
-      control.dataset.tab = control.tabIndex;
+      control.dataset.tab = control.getAttribute("tabindex") ?? "";
       control.tabIndex = -1; // the box is the one stop of its card
     }
     card.prepend(make("label", { className: "tick" }, box));
@@ -27,7 +27,8 @@ function addBoxes() {
 function removeBoxes() {
   for (const tick of results.querySelectorAll(".tick")) tick.remove();
   for (const control of results.querySelectorAll("[data-tab]")) {
-    control.tabIndex = control.dataset.tab;
+    if (control.dataset.tab) control.tabIndex = control.dataset.tab;
+    else control.removeAttribute("tabindex");
     delete control.dataset.tab;
   }
 }

@@ -9,7 +9,7 @@ const look = () => session().catch(() => null);
 /** Wait until the service is back after a Problem; return its session, or null where it was not away. */
 export async function waitForService({ status }, signal) {
   if (status !== null && status !== 503) return null;
-  if (status === null && await look()) return null; // a fault of this request alone
+  if (await look()) return null; // a fault of this request alone
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
     const found = signal.aborted ? null : await look();

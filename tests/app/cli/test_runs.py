@@ -56,3 +56,27 @@ def test_queries_are_ranked_and_judged(
     assert means["R@10"] == 1
     assert means["P@5"] == pytest.approx((3 / 5 + 1 / 5) / 2)
     assert means["RR@10"] >= (1 + 1 / 3) / 2
+
+
+def test_queries_without_a_text_among_the_topics_are_refused(tmp_path: Path) -> None:
+    judged, topics = tmp_path / "judged.txt", tmp_path / "topics.tsv"
+    judged.write_text("300 0 red 1\n301 0 red 1\n302 0 red 1\n")
+    topics.write_text("300\ta dog\n302\t\n")
+    arguments = ["rank", judged, tmp_path / "run.csv", "--topics", topics, "--data", tmp_path]
+    result = CliRunner().invoke(app.cli.app, [*map(str, arguments)])
+    assert result.exit_code == 1
+    expected = f"error: no text for query 301 in {topics}; 2 of 3 queries have none"
+    assert " ".join(result.output.split()) == expected
+    assert not (tmp_path / "run.csv").exists()
+
+
+def test_numbers_of_queries_without_topics_are_warned_of(
+    command: Callable[..., str], tmp_path: Path, png: Callable[..., bytes]
+) -> None:
+    (tmp_path / "red.png").write_bytes(png("red"))
+    command("index", tmp_path / "red.png")
+    judged = tmp_path / "judged.txt"
+    judged.write_text("301 0 red 1\n")
+    output = command("rank", judged, tmp_path / "run.csv")
+    assert f"warning: {judged} names its queries by numbers" in output
+    assert "--topics FILE" in output

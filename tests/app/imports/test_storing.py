@@ -103,6 +103,23 @@ def test_rows_overwrite_items_of_their_ids_when_asked(engine: Engine, shop: Path
     assert item(engine, "shop/red.png").metadata["title"] == "Red"
 
 
+@pytest.mark.parametrize("batch", [1, 8])
+def test_an_import_does_not_overwrite_its_own_items(
+    engine: Engine, tmp_path: Path, batch: int
+) -> None:
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for file in files:
+        rows = [{"id": name, "sentences": [f"red {file.stem}"]} for name in "xyz"]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    outcomes = list(
+        import_sources(
+            engine, "default", find(files), batch=batch, most_bytes=10**6, overwrite=True
+        )
+    )
+    assert Counter(one.status for one in outcomes) == {"stored": 3, "refused": 3}
+    assert {item(engine, name).sentences for name in "xyz"} == {("red a",)}
+
+
 def test_a_change_of_metadata_embeds_nothing(
     engine: Engine, shop: Path, embedded: list[str]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 
 def test_an_answer_comes_by_itself_once_the_service_is_back(page: Any, search: Any) -> None:
     search(page, "cat log")
@@ -29,12 +31,16 @@ def test_what_the_session_allows_comes_with_it(timeline: Any, settled: Any) -> N
     assert timeline.get_by_role("button", name="Add", exact=True).is_visible()
 
 
-def test_a_fault_of_one_request_is_not_repeated(page: Any) -> None:
+@pytest.mark.parametrize("status", [None, 503])
+def test_a_fault_of_one_request_is_not_repeated(page: Any, status: int | None) -> None:
     tries: list[str] = []
 
     def refuse(route: Any) -> None:
         tries.append(route.request.url)
-        route.abort()
+        if status is None:
+            route.abort()
+        else:
+            route.fulfill(status=status)
 
     page.route("**/search/image", refuse)
     page.goto("/?q=cat")
