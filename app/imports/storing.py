@@ -106,7 +106,7 @@ def store(
 def refuse_repeated(
     incoming: Iterable[ItemSource | ImportOutcome],
 ) -> Iterator[ItemSource | ImportOutcome]:
-    """Refuse rows and lines with the id of another one in the stream.
+    """Refuse rows and lines with an id of another one.
 
     Holds 16 bytes of digests for each.
     """

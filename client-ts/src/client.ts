@@ -47,7 +47,7 @@ export interface UploadOptions extends CallOptions {
  * Tessera at an address.
  *
  * Busy answers (429, 503 with Retry-After) are repeated after the time they ask for, and refused
- * connections for ten seconds; other failures throw TesseraError. A page that the service serves
+ * connections for a minute; other failures throw TesseraError. A page that the service serves
  * gives the address "".
  */
 export class Client extends Searches {

@@ -79,13 +79,13 @@ function convertObject(value: object, place: string, depth: number): unknown {
   if (Array.isArray(value)) return convertParts(value, place, depth);
   const kind = kindOf(value);
   if (kind === "Date") checkNumber((value as Date).getTime(), place);
+  const numbers = ArrayBuffer.isView(value) && kind !== "DataView"; // a Buffer has a toJSON, too
+  if (numbers) return convertParts(value as unknown as Iterable<unknown>, place, depth);
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") return convert(toJSON.call(value, ""), place, depth + 1);
   if (kind === "Map") return convertEntries(value as Map<unknown, unknown>, place, depth);
   if (kind === "Object") return convertEntries(Object.entries(value), place, depth);
-  if (kind === "Set" || (ArrayBuffer.isView(value) && kind !== "DataView")) {
-    return convertParts(value as unknown as Iterable<unknown>, place, depth);
-  }
+  if (kind === "Set") return convertParts(value as Set<unknown>, place, depth);
   throw refuse(kind, place);
 }
 

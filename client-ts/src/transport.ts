@@ -5,7 +5,8 @@ import { checkText } from "./json.js";
 
 const ATTEMPTS = 8;
 const LONGEST_WAIT = 30_000; // milliseconds
-const CONNECTING = 10_000; // milliseconds, in which a refused connection is tried again
+const REFUSED = 60_000; // milliseconds, in which a refused connection is tried again
+const LAST = 0.1; // of a shorter timeout, left for the answer to the last attempt
 const LONGEST_TIMEOUT = 2 ** 31; // milliseconds; timers end longer ones at once
 const SLOWEST = 50; // bytes a millisecond, in which a body must be sent
 
@@ -54,20 +55,21 @@ export class Transport {
     const start = performance.now();
     for (let attempt = 1; ; attempt++) {
       const patience = new Patience(Math.max(start + timeout - performance.now(), 1), signal);
-      const isLast = (wait: number, limit: number): boolean =>
-        attempt === ATTEMPTS || performance.now() - start + wait >= limit;
       let wait = choosePause(attempt);
       try {
         const { signal } = patience;
         const response = await patience.during(fetch(address, { ...request, signal }));
         wait = choosePause(attempt, response);
-        if (isLast(wait, timeout) || !isBusy(response)) {
+        const late = performance.now() - start + wait >= timeout;
+        if (late || attempt === ATTEMPTS || !isBusy(response)) {
           return await new Answer(call, response, patience).check();
         }
         await response.body?.cancel();
       } catch (failure) {
-        const last = isLast(wait, Math.min(timeout, CONNECTING));
+        const left = start + Math.min(REFUSED, timeout * (1 - LAST)) - performance.now();
+        const last = left <= 0 || attempt === ATTEMPTS;
         if (last || !isRefusedConnection(failure)) throw patience.explain(path, failure);
+        wait = Math.min(wait, left); // the last attempt comes at the limit
       }
       await pause(wait, signal);
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -14,10 +14,11 @@ from tessera_client import calls
 from tessera_client.calls import Call
 from tessera_client.endpoints import Endpoints
 from tessera_client.errors import read_answer, report_failures
-from tessera_client.items import NewItem, batches, iterate_in_thread
+from tessera_client.items import NewItem, batches
 from tessera_client.local import AsyncLocalTransport, LocalTransport
 from tessera_client.models import ImageHit, ImportStatus, Item, ProductHit, RegionHit, SentenceHit
 from tessera_client.products import AsyncProductSync, ProductSync
+from tessera_client.reading import Items, read_batches
 from tessera_client.retries import TIMEOUT, Patience, check_timeout
 
 Answer = TypeVar("Answer")
@@ -28,7 +29,7 @@ class Client(Endpoints):
 
     `Client("http://localhost:8000", key="…")` asks a service; `Client(path="data")` needs none, but
     the package tessera; `settings` are then those of the service, such as matcher. Busy answers
-    (429, 503) are repeated after the time they ask for, and refused connections for ten seconds;
+    (429, 503) are repeated after the time they ask for, and refused connections for a minute;
     other failures raise TesseraError. Within `timeout` seconds the answer begins, retries and
     pauses included, and each next part of it comes.
     """
@@ -226,9 +227,7 @@ class AsyncClient(Endpoints):
                 yield item
 
     async def upload(
-        self,
-        items: Iterable[NewItem] | AsyncIterable[NewItem],
-        progress: Callable[[int], None] | None = None,
+        self, items: Items, progress: Callable[[int], None] | None = None
     ) -> AsyncIterator[ImportStatus]:
         """Store many items in batches, also of an asynchronous generator.
 
@@ -238,14 +237,15 @@ class AsyncClient(Endpoints):
         missing photo. `progress` is told how many items have a status. A collection that is dropped
         meanwhile is not made again: TesseraError of the kind not-found.
         """
-        done, waiting = 0, batches(iterate_in_thread(items))
-        while batch := await asyncio.to_thread(next, waiting, None):  # reads photos
-            call = calls.upload(bytes(batch.lines), create=not done)
-            for status in batch.place(await self.send(call) if batch.places else []):
-                yield status
-            done += len(batch)
-            if progress is not None:
-                progress(done)
+        done = 0
+        async with aclosing(read_batches(items)) as waiting:
+            async for batch in waiting:
+                call = calls.upload(bytes(batch.lines), create=not done)
+                for status in batch.place(await self.send(call) if batch.places else []):
+                    yield status
+                done += len(batch)
+                if progress is not None:
+                    progress(done)
 
     async def _pages(self, call: Callable[[str | None], Call[Answer]]) -> AsyncIterator[Answer]:
         cursor: str | None = None

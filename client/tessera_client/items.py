@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from tessera_client.models import ImportStatus
 Image = bytes | str | Path  # an image file's bytes, its path, or its address
 
 BATCH_LINES, BATCH_BYTES = 256, 32 * 2**20
-END = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +97,20 @@ class Batch:
     def __len__(self) -> int:
         return len(self.places) + len(self.refused)
 
+    def is_full(self, line: bytes | ImportStatus) -> bool:
+        """True for a line of the next batch."""
+        if isinstance(line, ImportStatus) or not self.places:
+            return False
+        return len(self.places) == BATCH_LINES or len(self.lines) + len(line) > BATCH_BYTES
+
+    def add(self, place: int, line: bytes | ImportStatus) -> None:
+        """Add an item's line, or its refusal."""
+        if isinstance(line, ImportStatus):
+            self.refused.append(line)
+            return
+        self.lines += line
+        self.places.append(place)
+
     def place(self, statuses: list[ImportStatus]) -> list[ImportStatus]:
         """Count the service's statuses as all items; adds the refused ones."""
         placed = [
@@ -112,41 +124,20 @@ def batches(items: Iterable[NewItem]) -> Iterator[Batch]:
     """Join items into batches of up to 256 and about 32 MiB."""
     batch = Batch()
     for place, item in enumerate(items, 1):
-        try:
-            line = check_item(item).line()
-        except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
-            batch.refused.append(_refuse(place, item, wrong))
-            continue
-        size = len(batch.lines) + len(line)
-        if batch.places and (len(batch.places) == BATCH_LINES or size > BATCH_BYTES):
+        line = write_line(place, item)
+        if batch.is_full(line):
             yield batch
             batch = Batch()
-        batch.lines += line
-        batch.places.append(place)
+        batch.add(place, line)
     if batch:
         yield batch
 
 
-def iterate_in_thread(
-    items: Iterable[NewItem] | AsyncIterable[NewItem],
-) -> Iterable[NewItem]:
-    """Return items for a worker thread; asynchronous ones run in this loop."""
-    if isinstance(items, AsyncIterable):
-        return _await_each(aiter(items), asyncio.get_running_loop())
-    return items
-
-
-def _await_each(
-    items: AsyncIterator[NewItem], loop: asyncio.AbstractEventLoop
-) -> Iterator[NewItem]:
-    async def take() -> Any:
-        return await anext(items, END)
-
-    while (item := asyncio.run_coroutine_threadsafe(take(), loop).result()) is not END:
-        yield item
-
-
-def _refuse(place: int, item: Any, wrong: Exception) -> ImportStatus:
-    name = getattr(item, "id", None)
-    known = name if isinstance(name, str) else None
-    return ImportStatus(line=place, id=known, status="refused", reason=str(wrong))
+def write_line(place: int, item: Any) -> bytes | ImportStatus:
+    """Return the line of an item, or its refusal."""
+    try:
+        return check_item(item).line()
+    except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
+        name = getattr(item, "id", None)
+        known = name if isinstance(name, str) else None
+        return ImportStatus(line=place, id=known, status="refused", reason=str(wrong))

@@ -27,8 +27,8 @@ def convert(value: Any, place: str = "", depth: int = 0) -> Any:
 
     Decimals and numbers of numpy become numbers, dates ISO 8601, arrays, tuples and sets lists,
     these sorted; whole numbers as keys become texts. TypeError or ValueError with the place, such
-    as `metadata.sizes[2]`, for other types, numbers that are not finite, and texts with half of a
-    surrogate pair.
+    as `metadata.sizes[2]`, for other types, numbers that are not finite, decimals that a number
+    would round, and texts with half of a surrogate pair.
 
     >>> convert({"price": Decimal("9.50"), "day": date(2026, 5, 1), "colours": {"red", "blue"}})
     {'price': 9.5, 'day': '2026-05-01', 'colours': ['blue', 'red']}
@@ -92,12 +92,18 @@ def _refuse(kind: str, place: str) -> TypeError:
 
 
 def _convert_number(value: float | Decimal, place: str) -> int | float:
-    if not math.isfinite(number := float(value)):
+    finite = not (isinstance(value, Decimal) and value.is_snan())  # float() fails for these
+    if not finite or not math.isfinite(number := float(value)):
         raise ValueError(
             f"{place} is {value}, which is not JSON compliant: give a finite number, or None"
         )
-    whole = isinstance(value, Decimal) and value == value.to_integral_value()
-    return int(value) if whole else number
+    if not isinstance(value, Decimal):
+        return number
+    if value == value.to_integral_value():
+        return int(value)
+    if value != Decimal(repr(number)):
+        raise ValueError(f"{place} is {value}, which a number would round: give it as a text")
+    return number
 
 
 def _convert_mapping(mapping: Mapping[Any, Any], place: str, depth: int) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def _convert_mapping(mapping: Mapping[Any, Any], place: str, depth: int) -> dict
     for key, value in mapping.items():
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise TypeError(f"{place or 'an object'} has the key {key!r:.80}: keys are texts")
-        name = check_text(str(key), f"a key of {place or 'an object'}")
+        name = check_text(_write_key(key), f"a key of {place or 'an object'}")
         if name in converted:
             raise ValueError(f"{place or 'an object'} has the key {name!r:.80} twice")
         converted[name] = convert(value, f"{place}.{name}" if place else name, depth + 1)
@@ -114,4 +120,18 @@ def _convert_mapping(mapping: Mapping[Any, Any], place: str, depth: int) -> dict
 
 def _convert_parts(parts: Iterable[Any], place: str, depth: int) -> list[Any]:
     converted = [convert(part, f"{place}[{at}]", depth + 1) for at, part in enumerate(parts)]
-    return sorted(converted, key=json.dumps) if isinstance(parts, Set) else converted
+    return sorted(converted, key=_rank) if isinstance(parts, Set) else converted
+
+
+def _write_key(key: str | int) -> str:
+    """Return a key as a text, for enums their values."""
+    return str.__str__(key) if isinstance(key, str) else int.__repr__(key)
+
+
+def _rank(part: Any) -> tuple[int, int | float, str]:
+    """Order numbers by value, then texts, then other JSON."""
+    if isinstance(part, str):
+        return 1, 0, part
+    if isinstance(part, int | float) and not isinstance(part, bool):
+        return 0, part, ""
+    return 2, 0, json.dumps(part)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import (
-    AsyncIterable,
     Awaitable,
     Callable,
     Generator,
@@ -17,6 +16,8 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -24,7 +25,8 @@ from typing import Any
 from tessera_client import calls
 from tessera_client.calls import Call, Filter
 from tessera_client.errors import TesseraError
-from tessera_client.items import NewItem, batches, check_item, iterate_in_thread
+from tessera_client.items import NewItem, batches, check_item
+from tessera_client.reading import Items, give_to_thread
 from tessera_client.stamps import add_stamp, has_same_content
 
 MOST_DELETED = 0.1  # of the items that are there
@@ -246,22 +248,27 @@ class ProductSync:
 
 
 class AsyncProductSync:
-    """As ProductSync, awaited; the items are read in a thread."""
+    """As ProductSync, awaited; a thread of its own does the work."""
 
     def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
         self._send = send
 
-    async def sync(
-        self, items: Iterable[NewItem] | AsyncIterable[NewItem], **options: Any
-    ) -> Report:
+    async def sync(self, items: Items, **options: Any) -> Report:
         """See tessera_client.products.sync."""
-        work, answer = sync(iterate_in_thread(items), **options), None
-        while not isinstance(step := await asyncio.to_thread(_next, work, answer), Report):
-            try:
-                answer = await self._send(step)
-            except TesseraError as refused:
-                answer = refused
-        return step
+        run, loop, pool = copy_context().run, asyncio.get_running_loop(), ThreadPoolExecutor(1)
+        try:
+            async with give_to_thread(items) as given:
+                work, answer = sync(given, **options), None
+                while True:
+                    step = await loop.run_in_executor(pool, run, _next, work, answer)
+                    if isinstance(step, Report):
+                        return step
+                    try:
+                        answer = await self._send(step)
+                    except TesseraError as refused:
+                        answer = refused
+        finally:
+            pool.shutdown(wait=False)
 
 
 def _next(work: Work, answer: Any) -> Call[Any] | Report:

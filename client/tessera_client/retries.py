@@ -13,7 +13,10 @@ from tenacity import RetryCallState, retry_if_exception, retry_if_result
 
 ATTEMPTS = 8
 LONGEST_WAIT = 30.0  # seconds
-TIMEOUT, CONNECTING = 120.0, 10.0  # seconds, of a call and of its connection, with all retries
+TIMEOUT = 120.0  # seconds, of a call with all retries
+CONNECTING = 10.0  # seconds, of one attempt to connect
+REFUSED = 60.0  # seconds, in which a refused connection is tried again
+LAST = 0.1  # of a shorter time-out, left for the answer to the last attempt
 
 
 def check_timeout(seconds: float) -> float:
@@ -28,22 +31,38 @@ class Patience:
 
     def __init__(self, timeout: float) -> None:
         self._timeout, self._start = timeout, read_clock()
+        self._refused = min(REFUSED, timeout * (1 - LAST))
 
     def left(self) -> httpx2.Timeout:
         """Return the time-outs of the next attempt."""
-        seconds = max(self._timeout - (read_clock() - self._start), 0.001)
+        seconds = max(self._timeout - self._spent(), 0.001)
         return httpx2.Timeout(seconds, connect=min(seconds, CONNECTING))
 
     def retries(self) -> dict[str, Any]:
         """Return the options of tenacity's Retrying."""
-        return RETRIES | {"stop": self._is_over}
+        return RETRIES | {"wait": self._pause, "stop": self._is_over}
+
+    def _spent(self) -> float:
+        return read_clock() - self._start
+
+    def _pause(self, state: RetryCallState) -> float:
+        """Return the pause; the last after a refused connection is cut."""
+        seconds: float = RETRIES["wait"](state)
+        left = max(self._refused - self._spent(), 0)
+        return min(seconds, left) if _is_refused(state) else seconds
 
     def _is_over(self, state: RetryCallState) -> bool:
         """Return whether no attempt is left, or no time."""
-        refused = state.outcome is not None and state.outcome.failed
-        most = min(self._timeout, CONNECTING) if refused else self._timeout
-        late = read_clock() - self._start + state.upcoming_sleep >= most
-        return late or state.attempt_number >= ATTEMPTS
+        if state.attempt_number >= ATTEMPTS:
+            return True
+        if _is_refused(state):
+            return self._spent() >= self._refused
+        return self._spent() + state.upcoming_sleep >= self._timeout
+
+
+def _is_refused(state: RetryCallState) -> bool:
+    """True for an attempt without a connection."""
+    return state.outcome is not None and state.outcome.failed
 
 
 def _is_busy(response: httpx2.Response) -> bool:

@@ -280,7 +280,7 @@ def test_a_service_that_says_nothing_is_left_after_the_timeout(ask: Callable[...
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         with pytest.raises(TesseraError) as refused:
-            ask(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.05)
+            ask(f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.5)
     assert (refused.value.status, refused.value.kind) == (504, "no-answer")
 
 

@@ -19,6 +19,14 @@ class Colour(str, Enum):  # noqa: UP042 - unlike a StrEnum, its str() is no valu
     RED = "red"
 
 
+class Key(str, Enum):  # noqa: UP042
+    BRAND = "brand"
+
+
+class Size(int, Enum):
+    LARGE = 3
+
+
 METADATA: dict[Any, Any] = {
     "colour": Colour.RED,
     "price": Decimal("9.50"),
@@ -33,6 +41,8 @@ METADATA: dict[Any, Any] = {
     "colours": {"red", "lime", "blue"},
     "pair": ("🙂", {"of": frozenset({2, 1})}),
     2026: None,
+    Key.BRAND: "Acme",
+    Size.LARGE: 1,
 }
 CONVERTED = {
     "colour": "red",
@@ -48,6 +58,8 @@ CONVERTED = {
     "colours": ["blue", "lime", "red"],
     "pair": ["🙂", {"of": [1, 2]}],
     "2026": None,
+    "brand": "Acme",
+    "3": 1,
 }
 ITSELF: list[Any] = []
 ITSELF.append(ITSELF)
@@ -57,7 +69,9 @@ REFUSED: list[tuple[Any, str]] = [
     (float("-inf"), "is -inf"),
     (np.float64("inf"), "is inf"),
     (Decimal("NaN"), "is NaN"),
+    (Decimal("sNaN"), "is sNaN, which is not JSON compliant"),
     (Decimal("1e999999"), "is 1E.999999"),
+    (Decimal("123456789012345678.25"), "is .*8.25, which a number would round: give it as a text"),
     ("\ud83d", "has '.ud83d' at position 0, half of a surrogate pair"),
     (b"x", TYPE.format("bytes")),
     (object(), TYPE.format("object")),
@@ -106,6 +120,16 @@ def test_a_value_within_itself_is_refused() -> None:
 def test_sets_have_one_order() -> None:
     names = [f"{number}" for number in range(99)]
     assert write_json(set(names)) == json.dumps(sorted(names))
+
+
+def test_sets_have_numbers_by_value_before_texts() -> None:
+    assert convert({100, 38, 40, 2.5}) == [2.5, 38, 40, 100]
+    assert convert({"é", "b", 100, None, "a", 38}) == [38, 100, "a", "b", "é", None]
+
+
+@pytest.mark.parametrize("price", ["19.99", "0.1", "99999999999.99", "0.1000000000000000000000"])
+def test_ordinary_decimals_are_numbers(price: str) -> None:
+    assert convert(Decimal(price)) == float(price)
 
 
 def test_metadata_that_are_no_mapping_are_refused() -> None:

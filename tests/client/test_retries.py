@@ -47,14 +47,31 @@ def ask(answer: httpx2.Response | Exception, times: list[Any], **options: float)
         client.collections()
 
 
-def test_a_refused_connection_is_tried_for_ten_seconds(clock: Clock) -> None:
-    ask(REFUSED, [])
-    assert clock.pauses == [0.5, 1, 2, 4]
+def test_a_refused_connection_is_tried_for_a_minute(clock: Clock) -> None:
+    times: list[Any] = []
+    ask(REFUSED, times)
+    assert clock.pauses == [0.5, 1, 2, 4, 8, 16, 28.5]
+    assert times[-1]["read"] == 60
+
+
+def test_a_service_that_starts_again_is_awaited(clock: Clock) -> None:
+    def respond(_: httpx2.Request) -> httpx2.Response:
+        if clock.now() < 15:
+            raise REFUSED
+        return httpx2.Response(200, json={"collections": []})
+
+    with Client("http://test", timeout=20) as client:
+        transport = httpx2.MockTransport(respond)
+        client._http = httpx2.Client(base_url="http://test", transport=transport)
+        assert client.collections().collections == []
+    assert clock.pauses == [0.5, 1, 2, 4, 8]
 
 
 def test_a_shorter_timeout_bounds_the_tries(clock: Clock) -> None:
-    ask(REFUSED, [], timeout=2)
-    assert clock.pauses == [0.5, 1]
+    times: list[Any] = []
+    ask(REFUSED, times, timeout=5)
+    assert clock.pauses == [0.5, 1, 2, 1]
+    assert times[-1]["read"] == 0.5
 
 
 def test_a_busy_service_is_asked_within_the_timeout(clock: Clock) -> None:

@@ -164,7 +164,7 @@ class _Product:
         return list(filter(None, others))
 
     def _fill(self, cells: Cells) -> dict[str, Any]:
-        """Fill a variant's cells, and its photo where it has none of its own."""
+        """Fill a variant's cells, and its photo."""
         columns, first = self.columns, self._rows[0][1]
         row = {**cells}
         for column in columns.of_product:
