@@ -174,7 +174,8 @@ def read_described(console: Console, data: Path, images: Path | None) -> Corpus:
 
     corpus = folders.read(data, images)
     if corpus.undescribed:
-        console.print(f"{corpus.undescribed:,} photos without sentences are left out")
+        photos, are = ("photo", "is") if corpus.undescribed == 1 else ("photos", "are")
+        console.print(f"{corpus.undescribed:,} {photos} without sentences {are} left out")
     return corpus
 
 

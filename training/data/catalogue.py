@@ -102,6 +102,8 @@ def read_queries(clicks: Path, ids: set[str]) -> Clicks:
     for row in judgements.read(clicks):
         pair = row.id, row.query.lower()
         weights[pair] = weights.get(pair, 0.0) + row.value
+    if not any(weight > 0 for weight in weights.values()):
+        raise ValueError(f"{clicks} has no weight above 0, so no query counts")
     queries: dict[str, list[tuple[str, float]]] = {}
     for (id_, query), weight in weights.items():
         if weight > 0:
@@ -157,7 +159,7 @@ def parse_cells(cells: Mapping[str, str], folder: Path) -> tuple[str | None, Exa
 def parse_row(row: dict[str, Any], folder: Path) -> tuple[str | None, Example]:
     """Parse one row's split and photo; ValueError names its mistake."""
     image = text_of(row, "image")
-    name = str(row.get("id") or image)
+    name = image if row.get("id") in (None, "") else str(row["id"])
     fields = {**row, **jsonl.metadata_of(row)}
     split = split_of(row) if "split" in row else None
     return split, Example(name, folder / image, (), fields)

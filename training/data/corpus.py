@@ -55,11 +55,12 @@ class Corpus:
     def of(cls, name: str, rows: Iterable[tuple[str, Example]]) -> Corpus:
         """Gather (split, example) rows; ValueError for a repeated id."""
         splits: dict[str, list[Example]] = {}
-        ids: set[str] = set()
+        firsts: dict[str, tuple[str, Path]] = {}
         for split, example in rows:
-            if example.id in ids:
-                raise ValueError(f"{name}: the id {example.id!r} comes twice; ids must be unique")
-            ids.add(example.id)
+            if first := firsts.get(example.id):
+                repeated = describe_repeated(example.id, (split, example.image), first)
+                raise ValueError(f"{name}: {repeated}")
+            firsts[example.id] = split, example.image
             splits.setdefault(split, []).append(example)
         return cls(name, {split: tuple(examples) for split, examples in splits.items()})
 
@@ -107,6 +108,18 @@ class Corpus:
             for example in examples
         )
         return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
+
+
+def describe_repeated(id_: str, row: tuple[str, Path], first: tuple[str, Path]) -> str:
+    """Describe two rows of one id; each is a split and a photo."""
+    (split, image), (first_split, first_image) = row, first
+    if split == first_split or image != first_image:
+        return f"the id {id_!r} comes twice; ids must be unique"
+    one, other = sorted((split, first_split), key=SPLITS.index)
+    return (
+        f"the photo {id_!r} is in {one} and in {other}: a photo has one split, so leave its rows "
+        f"of {one} out, or those of {other}"
+    )
 
 
 def join_rows(rows: Iterable[tuple[str, Example]], file: Path) -> Iterator[tuple[str, Example]]:

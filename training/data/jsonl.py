@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from index.trec import describe_encoding
 from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of, text_of
 from training.data.tables import IMAGES, SENTENCES
 
@@ -40,18 +41,20 @@ def read_rows(
                 continue
             try:
                 yield parse_row(object_of(line.decode("utf-8-sig")), folder)
-            except ValueError as wrong:  # those of JSON and of UTF-8, too
+            except UnicodeDecodeError as wrong:
+                raise ValueError(describe_encoding(file)) from wrong
+            except ValueError as wrong:  # those of JSON, too
                 raise ValueError(f"{file}, line {number}: {wrong}") from wrong
 
 
-def parse_row(row: dict[str, Any], folder: Path) -> tuple[str, Example]:
+def parse_row(given: dict[str, Any], folder: Path) -> tuple[str, Example]:
     """Parse one line's split and example; ValueError names its mistake."""
-    row = rename(row)
+    row = rename(given)
     unknown = row.keys() - KNOWN
     if unknown:
         raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(KNOWN)}")
-    image = text_of(row, "image")
-    name = text_of({"id": row.get("id", image)}, "id")
+    image = text_of(given, next((name for name in IMAGES if name in given), "image"))
+    name = text_of(given, "id") if "id" in given else image
     example = Example(name, folder / image, sentences_of(row, "sentences"), metadata_of(row))
     return split_of(row, "train"), example
 

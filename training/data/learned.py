@@ -66,8 +66,11 @@ def list_photos(corpus: Corpus, splits: Iterable[str]) -> list[Example]:
 
 def describe_shared(shared: Sequence[Example]) -> str:
     """Describe the photos of val and test in train."""
+    advice = "a measurement on learned photos says nothing of new ones, so leave"
+    first = shared[0].image
+    if len(shared) == 1:
+        return f"1 photo of val or test is in train, too, {first}: {advice} it out of train"
     return (
-        f"{len(shared):,} photos of val or test are in train, too, the first is "
-        f"{shared[0].image}: a measurement on learned photos says nothing of new ones, so leave "
+        f"{len(shared):,} photos of val or test are in train, too, the first is {first}: {advice} "
         "them out of train"
     )

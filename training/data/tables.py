@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from index.trec import describe_encoding
 from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of
 from training.data.karpathy import find_photos
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 DELIMITERS = ",;\t|"
+NAMES = {",": "commas", ";": "semicolons"}
 UNQUOTED = "\t|"  # tables of these hold quotes as they are, such as Flickr30k's results.csv
 IMAGES = ("image", "file_name", "filename", "image_name")  # names of a photo's column
 SENTENCES = ("sentence", "caption", "text", "comment")
@@ -65,7 +67,9 @@ def read_rows(file: Path, parse: Callable[[dict[str, str]], Value]) -> Iterator[
                 number = reader.line_num + 1
             if not columns:
                 raise ValueError("the table is empty")
-        except (ValueError, csv.Error) as wrong:  # those of UTF-8, too
+        except UnicodeDecodeError as wrong:  # of a block of lines
+            raise ValueError(describe_encoding(file)) from wrong
+        except (ValueError, csv.Error) as wrong:
             advice = f"; {OPEN}" if isinstance(wrong, csv.Error) else ""
             raise ValueError(f"{file}, line {number}: {wrong}{advice}") from wrong
 
@@ -110,7 +114,10 @@ def refuse_other_lengths(cells: Sequence[str], columns: Sequence[str], delimiter
     Too few are refused where cells are unquoted, as a line break would cut a row.
     """
     if len(cells) > len(columns):
-        raise ValueError('more cells than columns: write "…" around texts with commas')
+        advice = f"leave {delimiter!r} out of texts"
+        if delimiter in NAMES:
+            advice = f'write "…" around texts with {NAMES[delimiter]}'
+        raise ValueError(f"more cells than columns: {advice}")
     if len(cells) < len(columns) and delimiter in UNQUOTED:
         raise ValueError(
             f"{len(cells)} cells for {len(columns)} columns: a {delimiter!r} is missing, or a cell "

@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 from torch import Tensor
 
@@ -36,6 +36,12 @@ def find(name: str) -> Objective:
 def list_options(name: str) -> set[str]:
     """List the options of an objective."""
     return set(find(name).__annotations__) - {"match", "return"}
+
+
+def option_types(name: str) -> dict[str, Any]:
+    """Return the types of an objective's options by name."""
+    types = get_type_hints(find(name))
+    return {option: types[option] for option in list_options(name)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from models import checkpoint, registry
 from models.matcher import Config, TowerOptions
@@ -27,7 +27,7 @@ from training.matchers.preset_conflicts import (
 from training.matchers.terms import TermOptions as TermOptions
 from training.runs import presets as inheritance
 from training.runs.optimization import Optimizer, Schedule
-from training.runs.presets import Options, make_options, refuse_unknown
+from training.runs.presets import Options, make_options, refuse_bad_values, refuse_unknown
 
 MOST_HELD_OUT = 4  # at most a quarter of the photos
 KEYS = {
@@ -248,8 +248,9 @@ def parse_tower(side: str, table: Mapping[str, Any]) -> TowerOptions:
         raise ValueError(f"{where} needs a name, one of {', '.join(registry.names(kind))}")
     name = table["name"]
     options = {key: value for key, value in table.items() if key != "name"}
-    option_names = {field.name for field in fields(registry.find(kind, name).Config)}
-    refuse_unknown(options, option_names, where)
+    config = registry.find(kind, name).Config
+    refuse_unknown(options, {field.name for field in fields(config)}, where)
+    refuse_bad_values(options, get_type_hints(config))
     return TowerOptions.of(kind, name, options)
 
 
@@ -270,6 +271,7 @@ def parse_objective(table: Mapping[str, Any]) -> ObjectiveTerm:
     term_fields = {field.name for field in fields(ObjectiveTerm)} - {"options"}
     options = {key: value for key, value in table.items() if key not in term_fields}
     refuse_unknown(options, loss.list_options(table["name"]) | term_fields, "[objective]")
+    refuse_bad_values(table, loss.option_types(table["name"]) | get_type_hints(ObjectiveTerm))
     return ObjectiveTerm(**{key: table[key] for key in term_fields & table.keys()}, options=options)
 
 

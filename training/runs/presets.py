@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 PRESETS = Path(__file__).parent.parent / "presets"
 MATCHERS = "matchers"
+
+# What to give for an option of a plain type; others are left to those who read them.
+PLAIN: Mapping[object, tuple[tuple[type, ...], str]] = {
+    float: ((int, float), "a number"),
+    int: ((int,), "a whole number"),
+    bool: ((bool,), "true or false"),
+    str: ((str,), "a text"),
+}
 
 Preset = TypeVar("Preset")
 Options = TypeVar("Options")
@@ -112,6 +121,7 @@ def is_same_part(inherited: Mapping[str, object], overrides: Mapping[str, object
 def make_options(kind: type[Options], options: Mapping[str, Any], where: str) -> Options:
     """An options dataclass of a preset's table."""
     refuse_unknown(options, {field.name for field in fields(kind)}, where)  # type: ignore[arg-type]
+    refuse_bad_values(options, get_type_hints(kind))
     return kind(**options)
 
 
@@ -120,3 +130,15 @@ def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) ->
     unknown = sorted(options.keys() - allowed)
     if unknown:
         raise ValueError(f"{where} does not know {unknown}; it knows {sorted(allowed)}")
+
+
+def refuse_bad_values(options: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    """Raise ValueError for a value of another type, or no finite number."""
+    for name, value in options.items():
+        kind = next((one for one in PLAIN if types.get(name) in (one, one | None)), None)  # type: ignore[operator]
+        if kind is None:
+            continue
+        accepted, advice = PLAIN[kind]
+        fits = isinstance(value, accepted) and isinstance(value, bool) == (kind is bool)
+        if not fits or (isinstance(value, float) and not math.isfinite(value)):
+            raise ValueError(f"{name} is {value!r:.60}: give {advice}")

@@ -169,5 +169,7 @@ def test_photos_without_sentences_and_photos_of_two_splits_are_reported(tmp_path
     corpus = report_shared(console, read_described(console, tmp_path, None))
     assert {split: len(photos) for split, photos in corpus.splits.items()} == {"train": 1, "val": 1}
     lines = console.file.getvalue().splitlines()
-    assert lines[0] == "1 photos without sentences are left out"
-    assert lines[1].startswith("1 photos of val or test are in train, too, the first is ")
+    assert lines[0] == "1 photo without sentences is left out"
+    assert lines[1].startswith(
+        f"1 photo of val or test is in train, too, {tmp_path / 'copy.jpg'}: "
+    )

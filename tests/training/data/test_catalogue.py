@@ -32,6 +32,11 @@ def test_a_photo_may_be_in_two_splits_but_once_in_each(tmp_path):
         catalogue.read(written(tmp_path, MILK, MILK))
 
 
+def test_zero_is_an_id(tmp_path):
+    (milk,) = catalogue.read(written(tmp_path, MILK | {"id": 0})).split("val")
+    assert milk.id == "0"
+
+
 def test_a_photo_without_sentences_has_fields_too(tmp_path):
     row = {"filename": "a.jpg", "split": "val", "captions": [], "category": "cow"}
     (tmp_path / "captions.json").write_text(json.dumps([row]))
@@ -110,6 +115,9 @@ def test_clicks_are_texts_with_weights(tmp_path):
     assert "red shirts" not in weights
     clicks.write_text("query,id\nshirt,unknown\n")
     with pytest.raises(LookupError, match=r"no id of the catalogue, the first is unknown"):
+        catalogue.training_corpus(tmp_path, clicks=clicks)
+    clicks.write_text("query,id,weight\nshirt,3,0\n")
+    with pytest.raises(ValueError, match=r"clicks\.csv has no weight above 0"):
         catalogue.training_corpus(tmp_path, clicks=clicks)
 
 

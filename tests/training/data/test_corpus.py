@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from training.data.corpus import Corpus, Example
@@ -24,9 +26,19 @@ def test_an_unknown_split_names_the_known_ones(tmp_path):
 
 
 def test_an_id_that_comes_twice_is_refused(tmp_path):
+    one, other = example(tmp_path, "a.jpg"), example(tmp_path, "b.jpg")
+    for split, second in [("train", one), ("val", replace(other, id="a.jpg"))]:
+        with pytest.raises(ValueError, match=r"the id 'a\.jpg' comes twice; ids must be unique"):
+            Corpus.of("pets", [("train", one), (split, second)])
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_a_photo_of_two_splits_is_named_with_both(tmp_path, split):
     one = example(tmp_path, "a.jpg")
-    with pytest.raises(ValueError, match=r"'a\.jpg' comes twice"):
-        Corpus.of("pets", [("train", one), ("val", one)])
+    wrong = rf"pets: the photo 'a\.jpg' is in train and in {split}: .* leave its rows of train out"
+    for rows in [("train", split), (split, "train")]:
+        with pytest.raises(ValueError, match=wrong):
+            Corpus.of("pets", [(each, one) for each in rows])
 
 
 def test_the_digest_changes_with_a_sentence_and_with_a_split(tmp_path):

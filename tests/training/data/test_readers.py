@@ -144,7 +144,9 @@ def test_rows_of_a_table_are_joined_by_their_photo(tmp_path, name, delimiter):
 
 @pytest.mark.parametrize(
     ("table", "wrong"),
-    [("image,sentence\na.jpg,A dog, running .", "line 2: more cells than columns"),
+    [("image,sentence\na.jpg,A dog, running .", 'line 2: more cells .* "…" around .* commas'),
+     ("image;sentence\na.jpg;A dog; it", 'line 2: more cells .* "…" around .* semicolons'),
+     ("image|sentence\na.jpg|A dog| it", r"line 2: more cells .*: leave '\|' out of texts"),
      ("photo,sentence\na.jpg,A dog .", "line 1: expected a heading with a column image or.*photo"),
      ("image,title\na.jpg,A dog .", "line 2: expected a heading with a column sentence or"),
      ("image,sentences\na.jpg,A dog .", "line 2: .*column sentence or .*got .*'sentences'"),
@@ -198,7 +200,7 @@ def test_lines_of_one_photo_are_joined_and_metadata_of_hugging_face_is_read(tmp_
 
 def test_a_photo_in_two_splits_is_refused(tmp_path):
     lines = LINES + '{"image": "images/a.jpg", "sentences": ["A dog ."], "split": "val"}\n'
-    with pytest.raises(ValueError, match=r"'images/a\.jpg' comes twice"):
+    with pytest.raises(ValueError, match=r"'images/a\.jpg' is in train and in val"):
         folders.read(written(tmp_path, "items.jsonl", lines))
 
 
@@ -272,6 +274,14 @@ def test_photos_may_lie_elsewhere(tmp_path):
         ("{", "Expecting property name"),
         ("[]", "expected an object"),
         ('{"sentences": ["A dog ."]}', "'image' must be a text"),
+        (
+            '{"id": 0, "file_name": "a.jpg", "text": "A dog ."}',
+            r"'id' must be a text, got 0; the row has \['file_name', 'id', 'text'\]",
+        ),
+        (
+            '{"file_name": 3, "text": "A dog ."}',
+            r"'file_name' must be a text, got 3; the row has \['file_name', 'text'\]",
+        ),
         ('{"image": "a.jpg"}', "'sentences' must be a list"),
         ('{"image": "a.jpg", "sentences": [" "]}', "a text with words"),
         ('{"image": "a.jpg", "sentences": ["!!!"]}', "a text with words"),
@@ -328,5 +338,14 @@ def test_of_two_corpora_one_must_be_named(tmp_path):
 def test_a_line_that_is_no_utf8_is_named(tmp_path):
     file = tmp_path / "items.jsonl"
     file.write_bytes(b'{"image": "a.jpg", "sentences": ["caf\xe9"]}\n')
-    with pytest.raises(ValueError, match=r"items\.jsonl, line 1: 'utf-8' codec"):
+    wrong = "line 1: the byte 0xe9 is not UTF-8: save the file as UTF-8"
+    with pytest.raises(ValueError, match=rf"items\.jsonl, {wrong}"):
+        folders.read(file)
+
+
+def test_a_row_that_is_no_utf8_is_named(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"image,sentence\na.jpg,A dog .\nb.jpg,A h\xfct .\n")
+    wrong = r"a\.csv, line 3: the byte 0xfc is not UTF-8: save the file as UTF-8"
+    with pytest.raises(ValueError, match=wrong):
         folders.read(file)

@@ -71,6 +71,39 @@ def test_an_unknown_option_names_the_known_ones(table, known):
         parse("mine", TABLES | {table: TABLES[table] | {"speed": 1}})
 
 
+@pytest.mark.parametrize(
+    ("table", "option", "value", "wrong"),
+    [("objective", "margin", "big", "margin is 'big': give a number"),
+     ("objective", "margin", True, "margin is True: give a number"),
+     ("objective", "weight", float("nan"), "weight is nan: give a number"),
+     ("objective", "weight", float("inf"), "weight is inf: give a number"),
+     ("objective", "last", 1.5, "last is 1.5: give a whole number"),
+     ("optimizer", "learning_rate", "fast", "learning_rate is 'fast': give a number"),
+     ("schedule", "epochs", "3", "epochs is '3': give a whole number")],
+)  # fmt: skip
+def test_an_option_of_another_type_is_refused(table, option, value, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        parse("mine", TABLES | {table: TABLES[table] | {option: value}})
+
+
+def test_an_option_of_a_tower_of_another_type_is_refused():
+    towers = TABLES["model"] | {"image": TABLES["model"]["image"] | {"dimension": "large"}}
+    with pytest.raises(ValueError, match="dimension is 'large': give a whole number"):
+        parse("mine", TABLES | {"model": towers})
+
+
+def test_options_are_of_the_types_of_an_objective_s_own():
+    for table, wrong in [
+        ({"name": "fragments", "mil": 1}, "mil is 1: give true or false"),
+        ({"name": "squared", "moves": 2}, "moves is 2: give a text"),
+        ({"name": "structure", "top": 2.5}, "top is 2.5: give a whole number"),
+    ]:
+        with pytest.raises(ValueError, match=wrong):
+            parse("mine", TABLES | {"objective": table})
+    made = parse("mine", TABLES | {"objective": {"name": "ranking", "margin": 1}})
+    assert made.objectives[0].options == {"margin": 1}
+
+
 @pytest.mark.parametrize(("side", "known"), [("image", "dropout"), ("text", "words")])
 def test_an_unknown_option_of_a_tower_names_the_known_ones(side, known):
     towers = TABLES["model"] | {side: TABLES["model"][side] | {"speed": 1}}
@@ -166,6 +199,9 @@ def test_a_file_of_ones_own_is_read_and_its_mistakes_carry_its_name(tmp_path):
     assert preset.read(str(file)).name == "mine"
     file.write_text(MODEL.replace("cells", "cubes") + '[objective]\nname = "ranking"\n')
     with pytest.raises(ValueError, match=r"mine\.toml: .*no model 'cubes'"):
+        preset.read(str(file))
+    file.write_text(MODEL + '[objective]\nname = "ranking"\nmargin = "big"\n')
+    with pytest.raises(ValueError, match=r"mine\.toml: margin is 'big': give a number"):
         preset.read(str(file))
     file.write_text("[model")
     with pytest.raises(ValueError, match=r"mine\.toml"):
