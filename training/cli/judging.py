@@ -48,9 +48,9 @@ def judge(
             refuse_unlike(file, results, judged, grades)
         compared = relevance(grades, runs, measure or MEASURES)
         answered = sum(max(graded.values()) > 0 for graded in grades.values())
-        printing.print_out(
-            make_table(compared, files), f"{answered:,} queries with an answer", sep="\n"
-        )
+        queries = "query" if answered == 1 else "queries"
+        count = f"{answered:,} {queries} with an answer"
+        printing.print_out(make_table(compared, files), count, sep="\n")
         if json_file:
             numbers = {
                 "queries": answered,

@@ -111,7 +111,10 @@ class Corpus:
 
 
 def describe_repeated(id_: str, row: tuple[str, Path], first: tuple[str, Path]) -> str:
-    """Describe two rows of one id; each is a split and a photo."""
+    """Describe two rows of one id.
+
+    Each is a split and a photo.
+    """
     (split, image), (first_split, first_image) = row, first
     if split == first_split or image != first_image:
         return f"the id {id_!r} comes twice; ids must be unique"

@@ -33,6 +33,17 @@ def test_two_runs_are_judged_side_by_side(files, tmp_path):
     assert measures["RR@10"]["p"] == 0.5
 
 
+def test_a_run_of_ranks_is_judged_against_grades_of_another_heading(tmp_path):
+    judged, run = tmp_path / "judged.csv", tmp_path / "run.csv"
+    judged.write_text("Query;ID;Grade\nred;a;2\nred;b;1\n")
+    run.write_text("query,id,rank\nred,b,2\nred,a,1\n")
+    numbers = tmp_path / "numbers.json"
+    result = CliRunner().invoke(app, ["judge", *map(str, (judged, run)), "--json", str(numbers)])
+    assert "1 query with an answer" in result.output
+    measures = {one["measure"]: one for one in json.loads(numbers.read_text())["measures"]}
+    assert measures["nDCG@10"]["means"] == [1]
+
+
 def test_a_mistake_is_told_in_a_sentence(files):
     result = CliRunner().invoke(app, ["judge", *files[:2], "--measure", "speed"])
     assert result.exit_code == 1
