@@ -168,5 +168,5 @@ def test_the_first_hit_of_every_example_is_its_product(tmp_path: Path) -> None:
 
 
 def test_the_page_names_something_of_the_sample_in_its_search_box() -> None:
-    page = (Path(demos.__file__).parent / "page" / "index.html").read_text("utf-8")
-    assert f'placeholder="{PHOTOS.examples()[0].text}"' in page
+    page = Path(demos.__file__).parent / "page"
+    assert f'"{PHOTOS.examples()[0].text}"' in (page / "questions" / "start.js").read_text("utf-8")
