@@ -62,9 +62,12 @@ class LingeringTransport:
         self.lingers = True
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(HEADERS, self._transport.abort)
-        if self._transport.can_write_eof():  # TLS cannot
-            self._transport.write_eof()
-        self._transport.resume_reading()
+        try:
+            if self._transport.can_write_eof():  # TLS cannot
+                self._transport.write_eof()
+            self._transport.resume_reading()
+        except OSError:  # the client has just left
+            self.close()
 
     def cancel(self) -> None:
         """Wait no longer."""

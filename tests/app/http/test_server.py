@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from collections import deque
@@ -212,6 +213,26 @@ def test_a_connection_without_a_whole_answer_ends(
         client.sendall(head)
         assert client.recv(2**16).startswith(b"HTTP/1.1 200 ")
         assert is_left(client, 10)
+
+
+def test_a_client_that_has_just_left_is_no_error() -> None:
+    async def close() -> bool:
+        near, far = socket.socketpair()
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            asyncio.Protocol, sock=near
+        )
+        lingering = server.LingeringTransport(transport, lambda: True)
+        near.shutdown(socket.SHUT_RDWR)
+        far.close()
+
+        def fail() -> None:
+            raise OSError(107, "Transport endpoint is not connected")  # as of a reset socket
+
+        transport.write_eof = fail  # type: ignore[method-assign]
+        lingering.close()
+        return transport.is_closing()
+
+    assert asyncio.run(close())
 
 
 def is_left(client: socket.socket, seconds: float) -> bool:
