@@ -15,7 +15,7 @@ from typing import Any
 RANK = "rank"  # a column of runs without scores
 # Columns that may hold a row's number; of several the first counts.
 VALUES = ("grade", "relevance", "weight", "score", RANK)
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
 QRELS, RUN = 4, 6  # columns of TREC's two formats
 TREC_VALUE = {QRELS: 3, RUN: 4}
 
@@ -82,7 +82,7 @@ def from_csv(lines: Iterable[str]) -> Iterator[Judgement]:
     """Read rows of a .csv with a heading, between commas, semicolons or tabs."""
     lines = iter(lines)
     heading = next((line for line in lines if line.strip()), "")
-    delimiter = max(DELIMITERS, key=heading.count)
+    delimiter = max(DELIMITER_NAMES, key=heading.count)
     spaced = f"{delimiter} " in heading
     reader = csv.reader(
         itertools.chain([heading], lines), delimiter=delimiter, skipinitialspace=spaced
@@ -93,7 +93,7 @@ def from_csv(lines: Iterable[str]) -> Iterator[Judgement]:
     for cells in filter(None, reader):
         if any(cells[len(columns) :]):
             raise ValueError(
-                f'more cells than columns: write "…" around texts with {DELIMITERS[delimiter]}'
+                f'more cells than columns: write "…" around texts with {DELIMITER_NAMES[delimiter]}'
             )
         row = itertools.zip_longest(columns, cells[: len(columns)], fillvalue="")
         yield judgement(lower_names(row))

@@ -41,13 +41,17 @@ class LingeringTransport:
     """A transport that waits for the rest of a body before it closes.
 
     A socket that is closed before is reset, and the client, such as a proxy, may lose the answer.
-    The wait ends after `HEADERS` seconds, or once it is closed again.
+    Once it `lingers`, `wait` is called, and it closes when it is closed again.
     """
 
-    def __init__(self, transport: asyncio.Transport, has_rest: Callable[[], bool]) -> None:
-        self._transport, self._has_rest = transport, has_rest
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        has_rest: Callable[[], bool],
+        wait: Callable[[], object],
+    ) -> None:
+        self._transport, self._has_rest, self._wait = transport, has_rest, wait
         self.lingers = False
-        self._end: asyncio.TimerHandle | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Do the rest as the transport does."""
@@ -56,23 +60,16 @@ class LingeringTransport:
     def close(self) -> None:
         """Close, or say that nothing more is sent and read on."""
         if self.lingers or not self._has_rest():
-            self.cancel()
             self._transport.close()
             return
         self.lingers = True
-        loop = asyncio.get_running_loop()
-        self._end = loop.call_later(HEADERS, self._transport.abort)
+        self._wait()
         try:
             if self._transport.can_write_eof():  # TLS cannot
                 self._transport.write_eof()
             self._transport.resume_reading()
         except OSError:  # the client has just left
             self.close()
-
-    def cancel(self) -> None:
-        """Wait no longer."""
-        if self._end is not None:
-            self._end.cancel()
 
 
 class PatientProtocol(H11Protocol):
@@ -93,7 +90,7 @@ class PatientProtocol(H11Protocol):
         most, self.limit_concurrency = self.limit_concurrency or sys.maxsize, None
         alike = (other for other in self.connections if isinstance(other, type(self)))
         others = [other.address for other in alike if not other.refused]
-        self.lingering = LingeringTransport(transport, self._has_rest_of_body)
+        self.lingering = LingeringTransport(transport, self._has_rest_of_body, self._wait)
         super().connection_made(self.lingering)  # type: ignore[arg-type]
         held = others.count(self.address)
         try:
@@ -147,7 +144,6 @@ class PatientProtocol(H11Protocol):
         """Wait for nothing."""
         super().connection_lost(exc)
         self._cancel()
-        self.lingering.cancel()
 
     def shutdown(self) -> None:
         """Close at once, unless an answer is on its way."""
@@ -181,7 +177,9 @@ class PatientProtocol(H11Protocol):
 
     def _close_if_idle(self) -> None:
         self.deadline = None
-        if self.cycle is None or self.cycle.response_complete:
+        if self.lingering.lingers:
+            self.transport.abort()
+        elif self.cycle is None or self.cycle.response_complete:
             self.transport.close()
 
 

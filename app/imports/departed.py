@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
 from app.engine.engine import Engine
 from app.imports.folder import ROW_ENDINGS, is_row
 from app.imports.folders.moves import list_sources
 from app.imports.folders.objects import ObjectFolder
-from app.imports.sources import ImportOutcome, ItemSource, readable
+from app.imports.sources import ImportOutcome, ItemSource, digest_text, readable
 from index.catalog import edits
 from index.catalog.edits import ItemSelection
 from index.catalog.reader import SourceRow
@@ -49,16 +48,16 @@ class Departures:
         """Pass sources and refusals on, and note their places."""
         for entry in entries:
             if isinstance(entry, ItemSource):
-                self._seen.add(_digest(entry.place))
+                self._seen.add(digest_text(entry.place))
             elif entry.status == "refused":
                 self._note_refused(entry)
             yield entry
 
     def _note_refused(self, outcome: ImportOutcome) -> None:
         if outcome.source is not None:
-            self._seen.add(_digest(outcome.source))
+            self._seen.add(digest_text(outcome.source))
         elif self._folder:
-            self._seen.add(_digest(outcome.place))
+            self._seen.add(digest_text(outcome.place))
             self._unreadable.append(f"{outcome.place}/")
         else:
             self._unknown += 1
@@ -98,7 +97,7 @@ class Departures:
         return unseen, total
 
     def _is_there(self, source: str) -> bool:
-        return _digest(source) in self._seen or source.startswith(tuple(self._unreadable))
+        return digest_text(source) in self._seen or source.startswith(tuple(self._unreadable))
 
     def delete(self, engine: Engine, home: Collection, most: float | None) -> list[SourceRow]:
         """Delete departed items, and return them; NothingDeleted for too many.
@@ -137,7 +136,3 @@ class Departures:
 def can_be_synced(path: Path | ObjectFolder) -> bool:
     """Return whether a path is a folder or has rows."""
     return isinstance(path, ObjectFolder) or path.is_dir() or path.suffix.lower() in ROW_ENDINGS
-
-
-def _digest(place: str) -> bytes:
-    return blake2b(place.encode(), digest_size=8).digest()

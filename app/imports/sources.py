@@ -72,6 +72,11 @@ class ImportOutcome:
     former: str = ""
 
 
+def digest_text(text: str) -> bytes:
+    """Return 8 bytes for a text, to hold many."""
+    return blake2b(text.encode(), digest_size=8).digest()
+
+
 class UniqueIds:
     """Refuses a second row or line of an id.
 
@@ -84,7 +89,7 @@ class UniqueIds:
 
     def check(self, name: str, number: int) -> None:
         """Raise ValueError for an id of another row."""
-        first = self._numbers.setdefault(blake2b(name.encode(), digest_size=8).digest(), number)
+        first = self._numbers.setdefault(digest_text(name), number)
         if first != number:
             raise ValueError(f"the id {name!r:.220} is that of {self._unit} {first} too")
 

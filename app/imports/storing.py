@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import blake2b
 
 from app.engine.drafts import Draft
 from app.engine.engine import Engine
@@ -19,6 +18,7 @@ from app.imports.sources import (
     Change,
     ImportOutcome,
     ItemSource,
+    digest_text,
     is_gone,
 )
 from index.catalog.restating import Restatement
@@ -113,16 +113,12 @@ def refuse_repeated(
     places = dict[bytes, bytes]()  # by id
     for entry in incoming:
         if isinstance(entry, ItemSource) and not entry.movable:
-            place = _digest(entry.place)
-            if places.setdefault(_digest(entry.id), place) != place:
+            place = digest_text(entry.place)
+            if places.setdefault(digest_text(entry.id), place) != place:
                 reason = f"its id {entry.id!r} is that of another row or line of this import too"
                 yield ImportOutcome(entry.place, "refused", reason)
                 continue
         yield entry
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=8).digest()
 
 
 def _note_lost_photos(draft: Draft, stored: Item | None) -> Draft:
@@ -191,18 +187,19 @@ def _claim(
     ids = [name for draft in drafts for name in (draft.id, draft.spare_id) if name is not None]
     stored = engine.catalog.get_many(home, ids)
     owners: dict[str, str | None] = {item.id: item.source for item in stored.values()}
-    claimed = dict[str, Draft]()
+    claimed = list[Draft]()
     for draft in drafts:
         named = _choose_id(draft, owners, stored)
         is_own = owners.setdefault(named.id, named.source) == named.source
-        overwrites = overwrite and named.spare_id is None and named.id not in claimed
+        is_claimed = any(other.id == named.id for other in claimed)
+        overwrites = overwrite and named.spare_id is None and not is_claimed
         if is_own or overwrites or _is_replaceable(named, owners, stored):
             owners[named.id] = named.source
-            claimed[named.id] = named
+            claimed.append(named)
         else:
             owner = owners[named.id] or "an item that was put over the API"
             outcomes.append(refuse_taken(named.id, named.source or named.id, owner))
-    return list(claimed.values()), stored, outcomes
+    return claimed, stored, outcomes
 
 
 def _choose_id(draft: Draft, owners: Mapping[str, str | None], stored: Mapping[str, Item]) -> Draft:

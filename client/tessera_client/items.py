@@ -139,5 +139,5 @@ def write_line(place: int, item: Any) -> bytes | ImportStatus:
         return check_item(item).line()
     except (OSError, TypeError, ValueError) as wrong:  # a lost photo, or what is no JSON
         name = getattr(item, "id", None)
-        known = name if isinstance(name, str) else None
-        return ImportStatus(line=place, id=known, status="refused", reason=str(wrong))
+        name = name if isinstance(name, str) else None
+        return ImportStatus(line=place, id=name, status="refused", reason=str(wrong))

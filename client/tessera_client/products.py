@@ -257,8 +257,8 @@ class AsyncProductSync:
         """See tessera_client.products.sync."""
         run, loop, pool = copy_context().run, asyncio.get_running_loop(), ThreadPoolExecutor(1)
         try:
-            async with give_to_thread(items) as given:
-                work, answer = sync(given, **options), None
+            async with give_to_thread(items) as source:
+                work, answer = sync(source, **options), None
                 while True:
                     step = await loop.run_in_executor(pool, run, _next, work, answer)
                     if isinstance(step, Report):

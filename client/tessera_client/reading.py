@@ -30,8 +30,8 @@ async def read_batches(items: Items) -> AsyncGenerator[Batch, None]:
         if batch:
             yield batch
         return
-    async with give_to_thread(items) as given:
-        waiting = batches(given)
+    async with give_to_thread(items) as source:
+        waiting = batches(source)
         while full := await asyncio.to_thread(next, waiting, None):
             yield full
 

@@ -118,10 +118,10 @@ def describe_repeated(id_: str, row: tuple[str, Path], first: tuple[str, Path]) 
     (split, image), (first_split, first_image) = row, first
     if split == first_split or image != first_image:
         return f"the id {id_!r} comes twice; ids must be unique"
-    one, other = sorted((split, first_split), key=SPLITS.index)
+    earlier, later = sorted((split, first_split), key=SPLITS.index)
     return (
-        f"the photo {id_!r} is in {one} and in {other}: a photo has one split, so leave its rows "
-        f"of {one} out, or those of {other}"
+        f"the photo {id_!r} is in {earlier} and in {later}: a photo has one split, so leave its "
+        f"rows of {earlier} out, or those of {later}"
     )
 
 

@@ -26,8 +26,8 @@ def leave_out(examples: Sequence[Example], facts: Mapping[str, Any]) -> Sequence
     """
     if KEY not in facts:
         return examples
-    known = set(facts[KEY])
-    new = [example for example in examples if file_digest(example.image)[:DIGITS] not in known]
+    digests = set(facts[KEY])
+    new = [example for example in examples if file_digest(example.image)[:DIGITS] not in digests]
     if not new:
         raise ValueError(
             f"the checkpoint learned all {len(examples):,} of these photos: measure it on others"

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from index.trec import describe_encoding
+from index.trec import DELIMITER_NAMES, describe_encoding
 from training.data.corpus import Corpus, Example, join_rows, sentences_of, split_of
 from training.data.karpathy import find_photos
 
 SUFFIXES = (".csv", ".tsv", ".txt")
 DELIMITERS = ",;\t|"
-NAMES = {",": "commas", ";": "semicolons"}
 UNQUOTED = "\t|"  # tables of these hold quotes as they are, such as Flickr30k's results.csv
 IMAGES = ("image", "file_name", "filename", "image_name")  # names of a photo's column
 SENTENCES = ("sentence", "caption", "text", "comment")
@@ -115,8 +114,8 @@ def refuse_other_lengths(cells: Sequence[str], columns: Sequence[str], delimiter
     """
     if len(cells) > len(columns):
         advice = f"leave {delimiter!r} out of texts"
-        if delimiter in NAMES:
-            advice = f'write "…" around texts with {NAMES[delimiter]}'
+        if delimiter not in UNQUOTED:
+            advice = f'write "…" around texts with {DELIMITER_NAMES[delimiter]}'
         raise ValueError(f"more cells than columns: {advice}")
     if len(cells) < len(columns) and delimiter in UNQUOTED:
         raise ValueError(

@@ -135,7 +135,7 @@ def refuse_unknown(options: Mapping[str, Any], allowed: set[str], where: str) ->
 def refuse_bad_values(options: Mapping[str, Any], types: Mapping[str, Any]) -> None:
     """Raise ValueError for a value of another type, or no finite number."""
     for name, value in options.items():
-        kind = next((one for one in PLAIN if types.get(name) in (one, one | None)), None)  # type: ignore[operator]
+        kind = next((plain for plain in PLAIN if types.get(name) in (plain, plain | None)), None)  # type: ignore[operator]
         if kind is None:
             continue
         accepted, advice = PLAIN[kind]

@@ -16,7 +16,8 @@ from app.imports.tables.number_cells import Guess, guess, guess_decimal
 from app.nearest import nearest, nearest_name
 
 PHOTOS = re.compile(
-    r"(additional|product|variant)?(image|photo|picture|img|filename)(s|url|urls|link|links|path|src|file)?\d*"
+    r"(additional|product|variant)?(image|photo|picture|img|filename)"
+    r"(s|url|urls|link|links|path|src|file)?\d*"
 )
 IDS = (
     *("id", "itemid", "productid", "articleid", "sku", "variantsku", "itemnumber", "articlenumber"),

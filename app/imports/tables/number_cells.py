@@ -155,7 +155,7 @@ def guess(name: str, cells: Iterable[str], hint: str = ".") -> Guess:
     must be numbers, of others nearly all.
     """
     texts = [text for cell in cells if (text := cell.strip()) and text.casefold() not in NOTHING]
-    if not texts or is_code(name) or names_by_number(name) or _are_barcodes(texts):
+    if not texts or is_code(name) or names_by_number(name) or all(map(is_barcode, texts)):
         return Guess()
     decimal = guess_decimal(texts, hint)
     count = sum(parse(text, decimal) is not None for text in texts)
@@ -225,7 +225,3 @@ def _words(name: str) -> list[str]:
 
 def _has_leading_zero(text: str) -> bool:
     return len(text) > 1 and text.startswith("0") and text.isascii() and text.isdigit()
-
-
-def _are_barcodes(texts: Sequence[str]) -> bool:
-    return all(text.isascii() and text.isdigit() and is_barcode(text) for text in texts)

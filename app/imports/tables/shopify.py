@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
+from app.imports.sources import digest_text
 from app.imports.tables.columns import KNOWN, find_id, names_photos, names_sentences, simplify
 from app.imports.tables.formats import Cells, Row
 
@@ -90,10 +90,10 @@ class ProductExport:
             handle = cells[self.handle].strip()
             if not handle or handle != product.handle:
                 if not cells[self.title].strip():
-                    yield number, self._refuse(handle, is_late=_digest(handle) in former)
+                    yield number, self._refuse(handle, is_late=digest_text(handle) in former)
                     continue
                 yield from product.end(name_options=name_options)
-                former.add(_digest(product.handle))
+                former.add(digest_text(product.handle))
                 product = _Product(self, handle)
             yield from product.add(number, cells)
         yield from product.end(name_options=name_options)
@@ -176,7 +176,3 @@ class _Product:
     def _make_id(self, row: Cells) -> str:
         chosen = [text for _, value in self.columns.options if (text := row[value].strip())]
         return "-".join((self.handle, *(text for text in chosen if text != DEFAULT_TITLE)))
-
-
-def _digest(handle: str) -> bytes:
-    return blake2b(handle.encode(), digest_size=8).digest()

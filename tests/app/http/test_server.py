@@ -221,7 +221,7 @@ def test_a_client_that_has_just_left_is_no_error() -> None:
         transport, _ = await asyncio.get_running_loop().create_connection(
             asyncio.Protocol, sock=near
         )
-        lingering = server.LingeringTransport(transport, lambda: True)
+        lingering = server.LingeringTransport(transport, lambda: True, lambda: None)
         near.shutdown(socket.SHUT_RDWR)
         far.close()
 
